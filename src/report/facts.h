@@ -1,0 +1,97 @@
+// RunFacts: everything the report says beside the profile. Plain data, filled by the runtime, read by report/json.h and
+// report/text.h; the report asks nobody else.
+//
+// Split in two: what is fixed once the profile exists (strings, copied into the prepared report), and LiveFacts, which
+// change until the end. LiveFacts hold no memory of their own, so that a signal handler can fill and print them:
+// every `const char*` must point to text that lives for the rest of the process (null counts as "").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hearth/hearth.h"
+
+namespace hearth::report {
+
+struct SignatureFact {
+  std::uint64_t ops = 0, exact = 0;
+  std::uint32_t op_count = 0, allocation_count = 0, times_seen = 0;
+};
+
+struct Degradation {
+  const char* what = nullptr;   // "page faults are not watched"
+  const char* cause = nullptr;  // "mprotect: ENOMEM"
+  const char* cure = nullptr;   // "raise vm.max_map_count"
+};
+
+struct HeapFacts {
+  std::uint64_t reserved_bytes = 0, committed_bytes = 0, live_bytes = 0, cached_bytes = 0, returned_bytes = 0;
+  std::uint64_t refused = 0;
+};
+
+struct GuardFacts {
+  std::uint64_t faults = 0, raced = 0, foreign = 0, watched = 0, unwatched_budget = 0, protect_failures = 0;
+  std::uint64_t kernel_io = 0;
+  bool handler_stolen = false;
+};
+
+struct ProfiledIteration {
+  bool present = false;
+  std::uint64_t number = 0;
+  const char* mode = nullptr;              // ops, faults, pages
+  std::uint64_t duration_ns = 0;
+  std::uint64_t median_unprofiled_ns = 0;  // of the other iterations so far; 0 = none measured
+  std::uint64_t fault_ns = 0;              // one protect-fault-open round trip on this machine; 0 = not measured
+  std::uint64_t events = 0, dropped_events = 0;
+};
+
+struct LiveFacts {
+  static constexpr std::uint32_t kMaxSignatures = 32;
+  static constexpr std::uint32_t kMaxDegradations = 16;
+
+  int state = HEARTH_STATE_BOOTSTRAP;
+  const char* written_because = nullptr;  // "exit", "SIGUSR2", "profile made", "API"
+  std::uint64_t written_unix_ns = 0;
+  std::uint64_t wall_ns = 0;  // since the runtime started
+
+  const char* detector_source = nullptr;  // none, period, optimizer, marks
+  std::uint64_t iterations_closed = 0;
+  std::uint64_t iterations_profiled = 0;
+  SignatureFact signatures[kMaxSignatures];
+  std::uint32_t signature_count = 0;   // entries of `signatures`
+  std::uint32_t signatures_cached = 0;  // may be more
+
+  const char* hook_self_test = nullptr;  // "passed", "not run", "failed: ..."
+  std::uint64_t allocations = 0, frees = 0, live_tensors = 0, live_bytes = 0, peak_bytes = 0;
+  std::uint64_t untracked = 0;  // tensors that the registry had no room for
+  HeapFacts heap;
+  GuardFacts guard;
+  const char* perf_status = nullptr;  // "off", "software faults", "refused: EACCES, ..."
+  std::uint64_t perf_samples = 0;
+  ProfiledIteration profiled;
+
+  Degradation degradations[kMaxDegradations];
+  std::uint32_t degradation_count = 0;
+};
+
+struct KnobFact {
+  std::string name, value, origin;  // origin: built-in, system file, user file, environment
+};
+
+struct RunFacts {
+  std::string version = "0.1.0";
+  std::uint64_t pid = 0;
+  std::string host;
+  std::string rank, local_rank, world_size;  // as the environment says; empty where unset
+  std::string command;
+  std::uint64_t start_unix_ns = 0;
+  std::string torch_version;   // empty: no PyTorch seen
+  std::string adapter;         // file; empty: absent
+  std::string adapter_absent;  // why, if absent
+  std::uint64_t min_size = 0;  // HEARTH_MIN_SIZE in force: smaller tensors are not alone on their pages
+  std::vector<KnobFact> knobs;
+  LiveFacts live;
+};
+
+}  // namespace hearth::report
