@@ -1,0 +1,58 @@
+// What a knob can be: its kind, the C++ type that holds it, and the row that describes it.
+//
+// Included by everything that reads or shows knobs, from any thread. Plain data: no lock, no allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hearth::config {
+
+enum class ProfileMode : std::uint8_t { off, ops, faults, pages };
+enum class PerfMode : std::uint8_t { off, automatic, faults, precise };
+// Where a value came from; a higher one wins.
+enum class Origin : std::uint8_t { built_in, system_file, user_file, environment };
+
+enum class Kind : std::uint8_t {
+  boolean,
+  integer,
+  count,   // a number of things; K, M, G and T multiply by powers of 1024
+  size,    // bytes; likewise
+  choice,  // stored as the position of the word in the row's `range`
+  path,    // %p = process id, %h = host name, %% = % (expand_path); empty = none
+};
+
+// PATH_MAX, so that no path that the kernel takes is refused.
+constexpr std::size_t kPathCapacity = 4096;
+
+struct PathText {
+  char text[kPathCapacity];
+  constexpr bool empty() const { return text[0] == '\0'; }
+  constexpr const char* c_str() const { return text; }
+};
+
+// Third column of the table: the kind and the member's type.
+template <Kind kind_, class Value_>
+struct KnobType {
+  static constexpr Kind kind = kind_;
+  using Value = Value_;
+};
+using Bool = KnobType<Kind::boolean, bool>;
+using Integer = KnobType<Kind::integer, std::uint64_t>;
+using Count = KnobType<Kind::count, std::uint64_t>;
+using Size = KnobType<Kind::size, std::uint64_t>;
+using Path = KnobType<Kind::path, PathText>;
+template <class Enum>
+using Choice = KnobType<Kind::choice, Enum>;
+
+struct KnobRow {
+  std::string_view name;  // "HEARTH_MIN_SIZE"
+  Kind kind;
+  std::string_view default_text;  // in the syntax that the user would type
+  std::string_view range;         // "low..high", or the words of a choice joined by '|', else ""
+  std::string_view help;
+  std::size_t offset;  // of its member in Knobs
+};
+
+}  // namespace hearth::config
