@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "config/parse.h"
+#include "platform/os_files.h"
 
 namespace hearth::config {
 namespace {
@@ -75,11 +76,11 @@ int read_lines(int file, Lines& lines) {
   std::size_t used = 0;
   bool skipping = false;  // the rest of a line that did not fit
   for (;;) {
-    const ssize_t count = read(file, buffer + used, sizeof buffer - used);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
+    std::size_t count = 0;
+    const int error = os::read_some(file, buffer + used, sizeof buffer - used, &count);
+    if (error != 0) return error;
     if (count == 0) break;
-    used += static_cast<std::size_t>(count);
+    used += count;
     std::string_view rest(buffer, used);
     while (const void* end = std::memchr(rest.data(), '\n', rest.size())) {
       const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - rest.data());

@@ -1,11 +1,10 @@
 // Knobs as text: values, origins, names and their neighbours, patterns of paths.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "config/knobs.h"
 #include "config/parse.h"
+#include "platform/os_process.h"
 
 namespace hearth::config {
 namespace {
@@ -130,11 +129,10 @@ std::size_t expand_path(std::string_view pattern, char* out, std::size_t capacit
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
     if (next == 'p') {
-      writer << getpid();
+      writer << os::process_id();
     } else if (next == 'h') {
-      char host[256] = "unknown-host";
-      gethostname(host, sizeof host - 1);
-      writer << host;
+      char host[256];
+      writer << (os::host_name(host, sizeof host) ? host : "unknown-host");
     } else {
       writer << pattern[i];
       if (next != '%') continue;
