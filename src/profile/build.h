@@ -9,7 +9,8 @@
 //   - operands, births and deaths belong to the innermost open op of their thread, else to kOutside;
 //   - faults and samples to the innermost open op of their thread, else of thread 0 (OpenMP workers open no ops), else
 //     to kOutside;
-//   - an op belongs to the innermost nn.Module open at its begin; a backward op (RecordScope BACKWARD_FUNCTION) and what
+//   - an op belongs to the innermost nn.Module open at its begin; a backward op (RecordScope BACKWARD_FUNCTION) and
+//   what
 //     runs in it to the module of the last forward op that carries the same autograd sequence number.
 #pragma once
 

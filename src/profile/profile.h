@@ -2,8 +2,8 @@
 // read by the planner, the simulator and the report. Nothing in here knows PyTorch, threads or pages.
 //
 // Time is the op index within the iteration: op i of `ops`, outermost and nested ones alike, in order of their begin.
-// All op indices are < ops.size(); kBefore / kAfter stand for "alive when the iteration began / still alive at its end".
-// What happens between ops is placed by its position: the number of outermost ops that had begun by then.
+// All op indices are < ops.size(); kBefore / kAfter stand for "alive when the iteration began / still alive at its
+// end". What happens between ops is placed by its position: the number of outermost ops that had begun by then.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct Access {
   hearth_access operand = HEARTH_ACCESS_UNKNOWN;  // as the dispatcher announced it; UNKNOWN = not announced
   hearth_access fault = HEARTH_ACCESS_UNKNOWN;    // as faults showed it; UNKNOWN = no fault
   std::uint8_t flags = 0;
-  std::uint64_t bytes = 0;    // operand bytes (largest view), or 0 if only seen by faults
+  std::uint64_t bytes = 0;     // operand bytes (largest view), or 0 if only seen by faults
   std::uint32_t operands = 0;  // announcements merged into this pair
   std::uint32_t faults = 0;
   std::uint32_t pages = 0;    // distinct sampled pages touched (pages mode)
@@ -63,8 +63,8 @@ struct Access {
 struct Tensor {
   std::uint32_t serial = 0;
   std::uint64_t bytes = 0;
-  std::uint32_t born = kBefore;  // op index, kBefore or kOutside
-  std::uint32_t dies = kAfter;   // op index, kAfter or kOutside
+  std::uint32_t born = kBefore;                        // op index, kBefore or kOutside
+  std::uint32_t dies = kAfter;                         // op index, kAfter or kOutside
   std::uint32_t born_position = 0, dies_position = 0;  // outermost ops begun by then
   std::uint32_t born_order = 0;                        // place in the one sequence of births and deaths; 0 = before
   std::uint32_t dies_order = kAfter;

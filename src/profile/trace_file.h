@@ -50,6 +50,7 @@ bool looks_like_trace(std::span<const std::byte> bytes);
 
 constexpr char kTraceMagic[8] = {'H', 'E', 'A', 'R', 'T', 'H', 'T', 'R'};
 constexpr std::uint32_t kTraceByteOrder = 0x01020304;
+constexpr std::size_t kTraceTrailerBytes = 8;  // CRC-32 of all between header and trailer, and kTraceByteOrder again
 
 // First 64 bytes of the file; `crc` is the CRC-32 of what precedes it.
 struct TraceHeader {
@@ -60,7 +61,7 @@ struct TraceHeader {
   std::uint64_t event_count;
   std::uint64_t dropped;
   std::uint64_t names_bytes;
-  std::uint32_t name_count;  // without the empty name 0
+  std::uint32_t name_count;   // without the empty name 0
   std::uint32_t event_bytes;  // sizeof(hearth_event)
   std::uint32_t info_bytes;
   std::uint32_t crc;

@@ -39,7 +39,7 @@ struct GuardFacts {
 struct ProfiledIteration {
   bool present = false;
   std::uint64_t number = 0;
-  const char* mode = nullptr;              // ops, faults, pages
+  const char* mode = nullptr;  // ops, faults, pages
   std::uint64_t duration_ns = 0;
   std::uint64_t median_unprofiled_ns = 0;  // of the other iterations so far; 0 = none measured
   std::uint64_t fault_ns = 0;              // one protect-fault-open round trip on this machine; 0 = not measured
@@ -59,7 +59,7 @@ struct LiveFacts {
   std::uint64_t iterations_closed = 0;
   std::uint64_t iterations_profiled = 0;
   SignatureFact signatures[kMaxSignatures];
-  std::uint32_t signature_count = 0;   // entries of `signatures`
+  std::uint32_t signature_count = 0;    // entries of `signatures`
   std::uint32_t signatures_cached = 0;  // may be more
 
   const char* hook_self_test = nullptr;  // "passed", "not run", "failed: ..."

@@ -1,7 +1,8 @@
 // The JSON report, schema_version 1 (docs/report.md describes every member).
 //
 // Two steps, so that a report can be rewritten at any time at the price of a few write(2) calls:
-//   prepare()         serialises what no longer changes: process, options, profile. Allocates. Called by the thread that
+//   prepare()         serialises what no longer changes: process, options, profile. Allocates. Called by the thread
+//   that
 //                     runs the iterations when the profile is made (and once at start, without a profile).
 //   write_prepared()  writes that text and, after it, the live facts. Async-signal-safe: no allocation, no lock, no
 //                     stdio; under 2 KiB of stack. Called on exit and from signal handlers.
