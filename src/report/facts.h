@@ -47,7 +47,7 @@ struct ProfiledIteration {
 };
 
 struct LiveFacts {
-  static constexpr std::uint32_t kMaxSignatures = 32;
+  static constexpr std::uint32_t kMaxSignatures = 64;
   static constexpr std::uint32_t kMaxDegradations = 16;
 
   int state = HEARTH_STATE_BOOTSTRAP;

@@ -2,7 +2,7 @@
 //
 // choose_path: at start (cold, allocates). Output::publish: on exit and in signal handlers (async-signal-safe).
 // The first publish takes a free name atomically: a name that exists by then is left alone and the next one is tried
-// (report.json, report.1.json, ...). Later ones replace this process's own file.
+// (report.json, report.1.json, ...). Later ones replace this process's own file. Devices and pipes are appended to.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,10 @@ struct Chosen {
 // The first name that is free at present. An error says what to do: missing directory, no permission, name too long.
 Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs);
 
+// Trivially destructible, so that it may be a global of the preloaded library.
 class Output {
  public:
+  constexpr Output() = default;
   // False if the path is too long.
   bool set_path(const char* path);
   // Writes the report. 0 or an errno value; EBUSY if a publish is already under way (it will be complete).
@@ -48,12 +50,16 @@ class Output {
   bool moved() const { return moved_; }  // publish had to take another name than set_path's
 
  private:
-  int commit(profile::AtomicFile& file);
+  int write(const Prepared& prepared, const LiveFacts& live);
+  int commit();
 
   char path_[profile::AtomicFile::kMaxPath] = {};
+  char candidate_[profile::AtomicFile::kMaxPath] = {};
+  profile::AtomicFile file_;
+  bool device_ = false;
   bool owned_ = false;
   bool moved_ = false;
-  std::atomic_flag busy_;
+  std::atomic<bool> busy_{false};
 };
 
 }  // namespace hearth::report
