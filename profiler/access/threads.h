@@ -1,0 +1,14 @@
+// Threads of this process, from /proc/self/task. Any thread; no malloc, no libc state; not for signal handlers.
+#pragma once
+
+#include <cstdint>
+
+namespace hearth::access {
+
+// Fills at most `capacity` thread ids; returns how many there are (it may be more), 0 if /proc is not readable.
+std::uint32_t list_threads(std::int32_t* ids, std::uint32_t capacity);
+
+// Does a thread have the signal blocked? False if /proc is not readable.
+bool any_thread_blocks(int signo);
+
+}  // namespace hearth::access
