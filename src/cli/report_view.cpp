@@ -1,0 +1,319 @@
+#include "cli/report_view.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "cli/report_file.h"
+#include "report/layout.h"
+
+namespace hearth::cli {
+namespace {
+
+using json = nlohmann::ordered_json;
+using report::bytes_text;
+using report::count_text;
+using report::number_text;
+using report::percent_text;
+using report::Table;
+using report::time_text;
+using Align = Table::Align;
+
+std::string bytes_of(const json& value) { return bytes_text(value.get<double>()); }
+std::string count_of(const json& value) { return count_text(value.get<std::uint64_t>()); }
+std::string time_of(const json& value) { return time_text(value.get<double>()); }
+std::string text_of(const json& value) { return value.get<std::string>(); }
+
+class View {
+ public:
+  View(const json& document, const ReportStyle& style)
+      : document_(document), profile_(document.at("profile")), style_(style) {}
+
+  std::string render();
+
+ private:
+  void heading(const char* text);
+  void line(const std::string& text) { out_ += "  " + text + '\n'; }
+  void wrapped(const std::string& text);
+  std::string bucket(std::uint32_t frequency) const;
+  void head();
+  void options();
+  void iteration();
+  void classes();
+  void lifetimes();
+  void largest();
+  void memory();
+  void agreement();
+  void level(const char* name, const json& values);
+  void not_seen();
+  void problems();
+
+  const json& document_;
+  const json& profile_;
+  const ReportStyle& style_;
+  std::string out_;
+};
+
+void View::heading(const char* text) {
+  out_ += '\n';
+  out_ += style_.colour ? "\033[1m" + std::string(text) + "\033[0m\n" : std::string(text) + '\n';
+}
+
+// Breaks at spaces; later lines are indented further.
+void View::wrapped(const std::string& text) {
+  const std::size_t width = std::max<std::size_t>(style_.width, 40);
+  std::string current = "  ";
+  std::size_t used = 2;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (used > 4 && used + 1 + length > width) {
+      out_ += current + '\n';
+      current = "    ";
+      used = 4;
+    } else if (at > 0) {
+      current += ' ';
+      ++used;
+    }
+    current.append(text, at, length);
+    used += length;
+    at = end + 1;
+  }
+  out_ += current + '\n';
+}
+
+std::string View::bucket(std::uint32_t frequency) const {
+  const json& thresholds = profile_.at("thresholds");
+  return report::bucket_text(frequency, thresholds.at("frequency_base").get<double>(),
+                             thresholds.at("frequency_buckets").get<std::uint32_t>());
+}
+
+void View::head() {
+  const json& process = document_.at("process");
+  const std::string title = "Hearth report, version " + text_of(document_.at("generator").at("version"));
+  out_ += style_.colour ? "\033[1m" + title + "\033[0m\n" : title + '\n';
+  wrapped(text_of(process.at("command")));
+  std::string where = "pid " + count_of(process.at("pid")) + " on " + text_of(process.at("host"));
+  if (!text_of(process.at("rank")).empty()) {
+    where += ", rank " + text_of(process.at("rank")) + " of " + text_of(process.at("world_size"));
+  }
+  const std::string torch = text_of(process.at("torch_version"));
+  line(where + ", " + (torch.empty() ? "no PyTorch seen" : "PyTorch " + torch));
+  const std::string absent = text_of(process.at("adapter").at("absent_because"));
+  if (!absent.empty()) wrapped("no adapter, so ops are unknown: " + absent);
+  const json& iterations = document_.at("iterations");
+  line("state " + text_of(document_.at("state")) + ", " + count_of(iterations.at("closed")) + " iterations, " +
+       count_of(iterations.at("profiled")) + " profiled; written: " + text_of(document_.at("written").at("because")));
+  const json& counters = document_.at("counters");
+  line(count_of(counters.at("allocations")) + " tensors allocated, " + count_of(counters.at("frees")) + " freed, " +
+       count_of(counters.at("live_tensors")) + " live (" + bytes_of(counters.at("live_bytes")) + "), peak " +
+       bytes_of(counters.at("peak_bytes")));
+}
+
+void View::options() {
+  Table table({{"option", Align::left}, {"value", Align::left, true}, {"origin", Align::left}});
+  for (const json& option : document_.at("options")) {
+    if (option.at("origin") == "built-in") continue;
+    table.add({text_of(option.at("name")), text_of(option.at("value")), text_of(option.at("origin"))});
+  }
+  if (table.empty()) return;
+  heading("Options that differ from their defaults");
+  table.write(out_, style_.width);
+}
+
+void View::iteration() {
+  heading("Profiled iteration");
+  const json& profiled = document_.at("profiled_iteration");
+  if (profiled.is_null()) {
+    line("none yet");
+    return;
+  }
+  line("number " + count_of(profiled.at("number")) + ", mode " + text_of(profiled.at("mode")) + ", " +
+       time_of(profiled.at("duration_ns")) + ", " + count_of(profiled.at("events")) + " events");
+  if (profiled.at("slowdown").is_null()) {
+    line("slowdown: not known, no other iteration was timed");
+  } else {
+    line("slowdown: " + number_text(profiled.at("slowdown").get<double>(), 2) + "x the median of the others, " +
+         time_of(profiled.at("median_unprofiled_ns")));
+  }
+  if (!profiled.at("fault_round_trip_ns").is_null()) {
+    line("one caught fault costs " + time_of(profiled.at("fault_round_trip_ns")) + " on this machine");
+  }
+  if (profile_.is_null()) return;
+  const json& attribution = profile_.at("attribution");
+  std::string share = "nothing was allocated";
+  if (!attribution.at("in_ops_share").is_null()) {
+    const double inside = attribution.at("in_ops_share").get<double>();
+    share = percent_text(inside) + " inside ops, " + percent_text(1 - inside) + " outside any";
+  }
+  line("allocated: " + bytes_of(attribution.at("total_bytes")) + ": " + share);
+}
+
+void View::classes() {
+  heading("Classes: lifetime and touches per byte");
+  Table table(
+      {{"lifetime", Align::left}, {"touches/byte"}, {"tensors"}, {"bytes"}, {"peak"}, {"accesses"}, {"touched"}});
+  for (const json& each : profile_.at("classes")) {
+    table.add({text_of(each.at("lifetime")), bucket(each.at("frequency").get<std::uint32_t>()),
+               count_of(each.at("tensors")), bytes_of(each.at("bytes")), bytes_of(each.at("peak_bytes")),
+               count_of(each.at("accesses")), bytes_of(each.at("touched_bytes"))});
+  }
+  table.write(out_, style_.width);
+}
+
+// Rows: how many outermost ops a tensor lives through; columns: how often it is touched.
+void View::lifetimes() {
+  static constexpr std::array kLimits{1u, 8u, 64u, 512u};
+  static constexpr std::array kRows{"1", "2 .. 8", "9 .. 64", "65 .. 512", "more", "across iterations"};
+  const auto buckets = std::min(profile_.at("thresholds").at("frequency_buckets").get<std::uint32_t>(), 64u);
+  struct Cell {
+    std::uint64_t tensors = 0;
+    double bytes = 0;
+  };
+  std::map<std::pair<std::size_t, std::uint32_t>, Cell> cells;
+  const ReportTable tensors(profile_.at("tensors"));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::size_t row = kRows.size() - 1;
+    if (tensors.cell(i, "lifetime") != "persistent") {
+      const auto ops = tensors.cell(i, "dies_position").get<std::uint32_t>() -
+                       tensors.cell(i, "born_position").get<std::uint32_t>() + 1;
+      row = static_cast<std::size_t>(std::lower_bound(kLimits.begin(), kLimits.end(), ops) - kLimits.begin());
+    }
+    Cell& cell = cells[{row, tensors.cell(i, "frequency").get<std::uint32_t>()}];
+    ++cell.tensors;
+    cell.bytes += tensors.cell(i, "bytes").get<double>();
+  }
+  heading("Accesses against lifetime: tensors, bytes");
+  std::vector<Table::Column> columns{{"outermost ops lived", Align::left}};
+  for (std::uint32_t b = 0; b < buckets; ++b) columns.push_back({bucket(b) + " /byte"});
+  Table table(std::move(columns));
+  for (std::size_t row = 0; row < kRows.size(); ++row) {
+    std::vector<std::string> line{kRows[row]};
+    for (std::uint32_t b = 0; b < buckets; ++b) {
+      const Cell cell = cells[{row, b}];
+      line.push_back(cell.tensors == 0 ? "-" : count_text(cell.tensors) + ", " + bytes_text(cell.bytes));
+    }
+    table.add(std::move(line));
+  }
+  table.write(out_, style_.width);
+}
+
+void View::largest() {
+  const ReportTable ops(profile_.at("ops")), tensors(profile_.at("tensors"));
+  std::vector<std::size_t> order(tensors.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto bytes = [&](std::size_t i) { return tensors.cell(i, "bytes").get<std::uint64_t>(); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
+  if (order.size() > style_.top) order.resize(style_.top);
+  heading("Largest tensors");
+  Table table({{"bytes"},
+               {"class", Align::left},
+               {"touches"},
+               {"accesses"},
+               {"born in", Align::left, true},
+               {"module", Align::left, true},
+               {"dies in", Align::left, true}});
+  for (const std::size_t i : order) {
+    std::string producer = report_name(profile_, tensors.cell(i, "producer_name"));
+    if (producer.empty()) producer = report_op(profile_, ops, tensors.cell(i, "born_op"));
+    std::string module = report_name(profile_, tensors.cell(i, "module_name"));
+    table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
+               number_text(tensors.cell(i, "touches_per_byte").get<double>(), 1),
+               count_text(tensors.cell(i, "accesses").size()), std::move(producer), module.empty() ? "-" : module,
+               report_op(profile_, ops, tensors.cell(i, "dies_op"))});
+  }
+  table.write(out_, style_.width);
+  const json& omitted = profile_.at("tensors").at("omitted");
+  if (omitted.at("tensors") != 0) {
+    line(count_of(omitted.at("tensors")) + " smaller tensors (" + bytes_of(omitted.at("bytes")) +
+         ") are in the classes, but not listed in the file");
+  }
+}
+
+void View::memory() {
+  heading("Memory over time");
+  std::vector<profile::Point> points;
+  const ReportTable timeline(profile_.at("timeline"));
+  for (std::size_t i = 0; i < timeline.size(); ++i) {
+    points.push_back(
+        {timeline.cell(i, "time_ns").get<std::uint64_t>(), timeline.cell(i, "live_bytes").get<std::uint64_t>()});
+  }
+  report::write_plot(out_, points, profile_.at("duration_ns").get<std::uint64_t>(),
+                     {std::min<std::size_t>(style_.width, 120), 8, style_.unicode});
+  const ReportTable ops(profile_.at("ops"));
+  line("peak " + bytes_of(profile_.at("peak_bytes")) + " in " + report_op(profile_, ops, profile_.at("peak_op")));
+}
+
+void View::level(const char* name, const json& values) {
+  line(std::string(name) + ": precision " + percent_text(values.at("precision").get<double>()) + ", recall " +
+       percent_text(values.at("recall").get<double>()) +
+       " (with what one side cannot see by design: " + percent_text(values.at("raw_precision").get<double>()) + ", " +
+       percent_text(values.at("raw_recall").get<double>()) + ")");
+}
+
+void View::agreement() {
+  heading("Do page faults and dispatcher operands agree?");
+  const json& agreement = profile_.at("agreement");
+  if (agreement.is_null()) {
+    line("not compared: no tensor was guarded (mode ops)");
+    return;
+  }
+  line(count_of(agreement.at("watched_tensors")) + " tensors watched");
+  level("per outermost op", agreement.at("outermost"));
+  level("per innermost op", agreement.at("innermost"));
+  Table table({{"pairs"}, {"bytes"}, {"seen by", Align::left}, {"why not by the other", Align::left, true}});
+  for (const json& each : agreement.at("disagreements")) {
+    table.add({count_of(each.at("pairs")), bytes_of(each.at("bytes")), text_of(each.at("seen_by")),
+               text_of(each.at("text")) + (each.at("by_design").get<bool>() ? " (by design)" : "")});
+  }
+  if (!table.empty()) table.write(out_, style_.width);
+}
+
+void View::not_seen() {
+  heading("Not seen, and why");
+  for (const json& each : document_.at("not_seen")) {
+    std::string text = "- " + text_of(each.at("what"));
+    if (!each.at("tensors").is_null()) {
+      text += " (" + count_of(each.at("tensors")) + " tensors, " + bytes_of(each.at("bytes")) + ")";
+    }
+    wrapped(text + ": " + text_of(each.at("why")));
+  }
+}
+
+void View::problems() {
+  std::vector<std::string> lines;
+  for (const json& each : document_.at("degradations")) {
+    lines.push_back("- " + text_of(each.at("what")) + " (" + text_of(each.at("cause")) + "); " +
+                    text_of(each.at("cure")));
+  }
+  if (!profile_.is_null() && !profile_.at("complete").get<bool>()) {
+    lines.push_back("- the profile is incomplete: " + count_of(profile_.at("anomalies").at("dropped_events")) +
+                    " events did not fit the log; set HEARTH_EVENTS higher");
+  }
+  if (lines.empty()) return;
+  heading("Degraded");
+  for (const std::string& each : lines) wrapped(each);
+}
+
+std::string View::render() {
+  head();
+  options();
+  iteration();
+  if (!profile_.is_null()) {
+    classes();
+    lifetimes();
+    largest();
+    memory();
+    agreement();
+  }
+  not_seen();
+  problems();
+  return std::move(out_);
+}
+
+}  // namespace
+
+std::string report_view(const json& report, const ReportStyle& style) { return View(report, style).render(); }
+
+}  // namespace hearth::cli
