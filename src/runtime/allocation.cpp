@@ -1,0 +1,108 @@
+// The way of a tensor: allocate and release.
+#include <cstring>
+
+#include "runtime/phases.h"
+#include "runtime/runtime.h"
+#include "runtime/start.h"
+#include "runtime/state.h"
+
+namespace hearth::runtime {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// PyTorch's debugging flags live inside the function that we replace, so we keep their promise for our own blocks:
+// zeros, or the 64-bit pattern of c10::memset_junk.
+void fill_as_asked(void* block, std::size_t bytes) {
+  if (g.torch.zero_fill != nullptr && *g.torch.zero_fill) {
+    std::memset(block, 0, bytes);
+  } else if (g.torch.junk_fill != nullptr && *g.torch.junk_fill) {
+    constexpr std::uint64_t kJunk = 0x7fedbeef7fedbeefULL;
+    auto* out = static_cast<unsigned char*>(block);
+    for (std::size_t i = 0; i < bytes; i += sizeof kJunk) {
+      std::memcpy(out + i, &kJunk, bytes - i < sizeof kJunk ? bytes - i : sizeof kJunk);
+    }
+  }
+}
+
+// Null: this tensor stays with PyTorch's allocator.
+void* allocate_own_pages(std::size_t bytes) {
+  if (!g.heap_ready || bytes < g.min_bytes || bytes > static_cast<std::size_t>(PTRDIFF_MAX)) return nullptr;
+  if (g.torch.numa != nullptr && *g.torch.numa) return nullptr;  // PyTorch moves pages itself then
+  void* block = g.heap.allocate(bytes);
+  if (block == nullptr) return nullptr;
+  if (g.torch.huge_pages && bytes >= kHugePage) g.heap.advise_huge(block, bytes);
+  fill_as_asked(block, bytes);
+  return block;
+}
+
+void raise_peak(std::uint64_t live) {
+  std::uint64_t peak = g.counters.peak_bytes.load(std::memory_order_relaxed);
+  while (live > peak && !g.counters.peak_bytes.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+}
+
+void track(void* pointer, std::size_t bytes, bool own_pages) {
+  Thread& thread = t_thread;
+  registry::NewTensor tensor{};
+  tensor.address = pointer;
+  tensor.bytes = bytes;
+  tensor.op = innermost_op();
+  tensor.iteration = g.iteration.load(std::memory_order_relaxed);
+  tensor.op_index = thread.op_index;
+  tensor.nth = thread.nth++;
+  tensor.own_pages = own_pages;
+  const TensorSlot slot = g.registry.add(tensor);
+
+  g.counters.allocations.fetch_add(1, std::memory_order_relaxed);
+  raise_peak(g.counters.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  if (profiling()) note_allocation(slot, bytes, own_pages);
+}
+
+void untrack(void* pointer) {
+  const TensorSlot slot = g.registry.remove(pointer);
+  if (!slot) {
+    g.counters.foreign_frees.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (profiling()) note_free(slot);
+  g.counters.frees.fetch_add(1, std::memory_order_relaxed);
+  g.counters.live_bytes.fetch_sub(g.registry.at(slot).bytes, std::memory_order_relaxed);
+  g.registry.release(slot);
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  const Mode mode = g.mode.load(std::memory_order_acquire);
+  if (mode == Mode::bootstrap) [[unlikely]] {
+    start();
+    return allocate(bytes);
+  }
+  if (mode != Mode::tracking) return torch_allocate(bytes);
+  thread_number();
+  if (on_main_thread() && g.detector.allocation(bytes)) iteration_closed();
+  void* pointer = allocate_own_pages(bytes);
+  const bool own_pages = pointer != nullptr;
+  // May throw into PyTorch, which is what PyTorch expects: nothing of ours is held here.
+  if (!own_pages) pointer = torch_allocate(bytes);
+  if (pointer != nullptr) track(pointer, bytes, own_pages);
+  return pointer;
+}
+
+void release(void* pointer) {
+  if (pointer == nullptr) return;
+  const bool tracking = g.mode.load(std::memory_order_acquire) == Mode::tracking;
+  if (tracking) {
+    if (on_main_thread()) g.detector.deallocation();
+    untrack(pointer);
+  }
+  if (g.heap.owns(pointer)) {
+    g.heap.free(pointer);
+  } else {
+    torch_release(pointer);
+  }
+}
+
+}  // namespace hearth::runtime

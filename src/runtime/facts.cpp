@@ -1,0 +1,178 @@
+#include "runtime/facts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "access/guard.h"
+#include "base/text.h"
+#include "platform/os_clock.h"
+#include "platform/os_process.h"
+#include "report/session.h"
+#include "runtime/query.h"
+#include "runtime/runtime.h"
+#include "runtime/state.h"
+
+namespace hearth::runtime {
+namespace {
+
+constinit std::atomic<report::Session*> session{nullptr};
+
+const char* source_name(iteration::Source source) {
+  switch (source) {
+    case iteration::Source::period: return "period";
+    case iteration::Source::optimizer: return "optimizer";
+    case iteration::Source::marks: return "marks";
+    case iteration::Source::none: break;
+  }
+  return "none";
+}
+
+const char* mode_name(config::ProfileMode mode) {
+  switch (mode) {
+    case config::ProfileMode::ops: return "ops";
+    case config::ProfileMode::faults: return "faults";
+    case config::ProfileMode::pages: return "pages";
+    case config::ProfileMode::off: break;
+  }
+  return "off";
+}
+
+const char* hook_name(HookStatus status) {
+  switch (status) {
+    case HookStatus::interposed: return "passed: storage comes through c10::alloc_cpu";
+    case HookStatus::registered_allocator: return "passed: through a registered c10::Allocator";
+    case HookStatus::none: return "failed: storage does not come through";
+    case HookStatus::switched_off: return "not run: HEARTH_ENABLE=0";
+    case HookStatus::unknown: break;
+  }
+  return "not run: no adapter";
+}
+
+void take_counters(report::LiveFacts& live) {
+  hearth_counters counters{};
+  counters.struct_size = sizeof counters;
+  get_counters(&counters);
+  live.allocations = counters.allocations;
+  live.frees = counters.frees;
+  live.live_tensors = counters.live_tensors;
+  live.live_bytes = counters.live_bytes;
+  live.peak_bytes = counters.peak_bytes;
+  live.foreign_frees = g.counters.foreign_frees.load(std::memory_order_relaxed);
+  live.unknown_operands = g.counters.unknown_operands.load(std::memory_order_relaxed);
+  live.untracked = g.registry.untracked();
+  const arena::HeapStats heap = g.heap.stats();
+  live.heap = {heap.reserved_bytes, heap.committed_bytes, heap.live_bytes,
+               heap.cached_bytes,   heap.returned_bytes,  heap.refused};
+  const access::GuardStats guard = access::stats();
+  live.guard = {guard.faults,           guard.raced,     guard.foreign,        guard.watched, guard.unwatched_budget,
+                guard.protect_failures, guard.kernel_io, guard.handler_stolen};
+}
+
+void take_iterations(report::LiveFacts& live) {
+  live.detector_source = source_name(g.detector.source());
+  live.iterations_closed = g.iteration.load(std::memory_order_relaxed);
+  live.iterations_profiled = g.profile.completed;
+  live.signatures_cached = g.detector.signatures_cached();
+  const std::uint32_t count = std::min(live.signatures_cached, report::LiveFacts::kMaxSignatures);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const iteration::SignatureCache::Entry& entry = g.detector.cached(i);
+    live.signatures[i] = {entry.signature.ops, entry.signature.exact, entry.signature.op_count,
+                          entry.signature.allocation_count, entry.times_seen};
+  }
+  live.signature_count = count;
+}
+
+void take_profile(report::LiveFacts& live) {
+  const ProfileRun& run = g.profile;
+  live.profiled.present = run.completed > 0;
+  live.profiled.number = run.number;
+  live.profiled.mode = mode_name(g.knobs.profile);
+  live.profiled.duration_ns = run.duration_ns;
+  live.profiled.median_unprofiled_ns = std::max<std::uint64_t>(median_duration(), 1);
+  live.profiled.fault_ns = run.fault_ns;
+  live.profiled.events = g.log.events().size();
+  live.profiled.dropped_events = g.log.dropped();
+}
+
+// Async-signal-safe: fills a plain value.
+report::LiveFacts live_facts(const char* because) {
+  report::LiveFacts live{};
+  live.state = public_state();
+  live.written_because = because;
+  live.written_unix_ns = os::unix_ns();
+  live.wall_ns = os::monotonic_ns() - g.start_ns;
+  live.hook_self_test = hook_name(g.hook_status);
+  take_counters(live);
+  take_iterations(live);
+  take_profile(live);
+  live.perf_status = g.perf_status;
+  live.perf_samples = g.perf_samples;
+  for (std::uint32_t i = 0; i < g.degradation_count; ++i) {
+    live.degradations[i] = {g.degradations[i].what, g.degradations[i].cause, g.degradations[i].cure};
+  }
+  live.degradation_count = g.degradation_count;
+  return live;
+}
+
+bool observed_here() { return !g.forked && os::process_id() == g.owner_pid; }
+
+}  // namespace
+
+void degrade(const char* what, const char* cause, const char* cure) {
+  if (g.degradation_count == kMaxDegradations) return;
+  Degradation& entry = g.degradations[g.degradation_count];
+  text::Writer(entry.what, sizeof entry.what) << what;
+  text::Writer(entry.cause, sizeof entry.cause) << cause;
+  text::Writer(entry.cure, sizeof entry.cure) << cure;
+  ++g.degradation_count;
+}
+
+void open_outcome(const char* adapter_absent) {
+  const report::SessionInputs inputs{&g.knobs,        &g.knob_origins,
+                                     &g.names,        g.torch_version,
+                                     g.adapter_attached ? g.adapter_path : "", adapter_absent};
+  session.store(report::open_session(inputs), std::memory_order_release);
+}
+
+void conclude_profile() {
+  if (report::Session* open = session.load(std::memory_order_acquire); open != nullptr) {
+    report::conclude(*open, g.log.events(), live_facts("profile made"));
+  }
+}
+
+std::uint64_t median_duration() {
+  std::uint64_t sorted[kDurations];
+  const std::uint32_t count = std::min(g.duration_count, kDurations);
+  if (count == 0) return 0;
+  std::copy_n(g.durations_ns, count, sorted);
+  std::nth_element(sorted, sorted + count / 2, sorted + count);
+  return sorted[count / 2];
+}
+
+int write_report(const char* path) {
+  report::Session* open = session.load(std::memory_order_acquire);
+  if (open == nullptr || !observed_here()) return ENOENT;
+  if (path == nullptr) return report::publish(*open, live_facts("API"));
+  return report::publish_to(*open, live_facts("API"), path);
+}
+
+bool report_wanted() {
+  const report::Session* open = session.load(std::memory_order_acquire);
+  return open != nullptr && report::wants_report(*open);
+}
+
+void write_report_from_signal() {
+  report::Session* open = session.load(std::memory_order_acquire);
+  if (open != nullptr && observed_here()) report::publish(*open, live_facts("signal"));
+}
+
+void finish() {
+  report::Session* open = session.load(std::memory_order_acquire);
+  if (open == nullptr || !observed_here() || g.finished.exchange(true)) return;
+  access::stop();
+  report::finish(*open, live_facts("exit"));
+}
+
+}  // namespace hearth::runtime

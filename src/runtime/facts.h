@@ -1,0 +1,22 @@
+// What the runtime knows, for the report; and the moments at which reports are written.
+#pragma once
+
+#include <cstdint>
+
+namespace hearth::runtime {
+
+// Something is not to be had here: kept for the report. Telling it (one line) is up to the caller.
+void degrade(const char* what, const char* cause, const char* cure);
+
+// The report's and trace's destination are looked at, once, when tracking begins.
+void open_outcome(const char* adapter_absent);
+// The profiled iteration closed: builds its profile, writes trace and report.
+void conclude_profile();
+// Median duration of the last unprofiled iterations, ns; 0 if none.
+std::uint64_t median_duration();
+// hearth_write_report of the public API: 0 or an errno value.
+int write_report(const char* path);
+// Was a report asked for (HEARTH_REPORT)?
+bool report_wanted();
+
+}  // namespace hearth::runtime

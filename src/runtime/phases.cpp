@@ -1,0 +1,209 @@
+#include "runtime/phases.h"
+
+#include <algorithm>
+
+#include "access/guard.h"
+#include "base/log.h"
+#include "platform/os_clock.h"
+#include "runtime/facts.h"
+#include "runtime/start.h"
+#include "runtime/state.h"
+
+namespace hearth::runtime {
+namespace {
+
+// Iterations 0 and 1 create gradients, optimizer state and oneDNN primitives; two alike in a row mean that it settled.
+constexpr std::uint32_t kAlikeBeforeProfile = 2;
+// A loop whose iterations never repeat exactly (every batch of another shape) is profiled anyway from this one on.
+constexpr std::uint64_t kProfileRegardlessAt = 24;
+// A profiled iteration that turned out unlike the expected one is thrown away, this often.
+constexpr std::uint32_t kMaxAttempts = 4;
+
+void remember_duration(std::uint64_t duration_ns) {
+  g.durations_ns[g.duration_count % kDurations] = duration_ns;
+  ++g.duration_count;
+}
+
+bool time_to_profile(const iteration::Closed& closed) {
+  if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0) return false;
+  if (g.profile.attempts >= kMaxAttempts) return false;
+  if (g.knobs.profile_at > 0) return closed.number + 1 >= g.knobs.profile_at;
+  if (closed.consecutive >= kAlikeBeforeProfile) return true;
+  g.profile.signature_varied = closed.number >= kProfileRegardlessAt;
+  return g.profile.signature_varied;
+}
+
+bool guarded_mode() {
+  return g.knobs.profile == config::ProfileMode::faults || g.knobs.profile == config::ProfileMode::pages;
+}
+
+// Runs in the fault handler, on any thread.
+void fault_sink(TensorSlot slot, std::uint32_t page, hearth_access access) {
+  hearth_event event{};
+  event.type = HEARTH_EVENT_FAULT;
+  event.tensor = g.registry.at(slot).serial.value;
+  event.page = page;
+  event.access = static_cast<std::uint8_t>(access);
+  log_event(event);
+}
+
+void watch(TensorSlot slot) {
+  hearth_watch how = HEARTH_WATCH_NONE;
+  std::uint32_t pages = 0;
+  if (!access::watch(slot, &how, &pages)) return;
+  hearth_event event{};
+  event.type = HEARTH_EVENT_GUARD;
+  event.tensor = g.registry.at(slot).serial.value;
+  event.access = static_cast<std::uint8_t>(how);
+  event.page = pages;
+  log_event(event);
+}
+
+// Everything alive as the iteration begins: weights, optimizer state, what the user keeps.
+void log_live_tensors() {
+  const std::uint32_t limit = g.registry.slot_limit();
+  for (std::uint32_t i = 1; i < limit; ++i) {
+    const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
+    if (tensor.address.load(std::memory_order_acquire) == 0) continue;
+    hearth_event event{};
+    event.type = HEARTH_EVENT_LIVE;
+    event.tensor = tensor.serial.value;
+    event.bytes = tensor.bytes;
+    event.name = tensor.op.value;
+    event.flags = tensor.own_pages ? HEARTH_EVENT_FLAG_OWN_PAGES : 0;
+    log_event(event);
+  }
+}
+
+void watch_live_tensors() {
+  const std::uint32_t limit = g.registry.slot_limit();
+  for (std::uint32_t i = 1; i < limit; ++i) {
+    const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
+    if (tensor.own_pages && tensor.address.load(std::memory_order_acquire) != 0) watch(TensorSlot{i});
+  }
+}
+
+void log_open_ops() {
+  const Thread& thread = t_thread;
+  for (std::uint32_t i = 0; i < thread.depth && i < kMaxOpDepth; ++i) {
+    hearth_event event{};
+    event.type = HEARTH_EVENT_OP_BEGIN;
+    event.name = thread.ops[i].value;
+    event.scope = thread.scopes[i];
+    event.value = -1;
+    log_event(event);
+  }
+}
+
+void start_guard() {
+  if (g.profile.fault_ns == 0) g.profile.fault_ns = access::measure_fault_ns();
+  access::GuardOptions options{};
+  options.sample_pages = g.knobs.profile == config::ProfileMode::pages;
+  options.sample_min_bytes = g.knobs.pages_min;
+  options.samples_per_tensor = static_cast<std::uint32_t>(g.knobs.pages_samples);
+  if (access::start(g.registry, options, fault_sink)) {
+    watch_live_tensors();
+  } else {
+    degrade("page faults", access::refusal(), "accesses are seen by the operands of ops only");
+    log::warn(access::refusal(), "; accesses are seen by the operands of ops only");
+  }
+}
+
+void begin_profile(std::uint64_t number) {
+  ++g.profile.attempts;
+  g.profile.number = number;
+  g.profile.normal_ns = median_duration();
+  if (!g.log_ready && !(g.log_ready = g.log.init(g.knobs.events))) {
+    degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v");
+    log::warn("no address space for the event log (HEARTH_EVENTS); running without a profile");
+    g.profile.attempts = kMaxAttempts;
+    return;
+  }
+  g.log.clear();
+  log_open_ops();
+  log_live_tensors();
+  if (guarded_mode()) start_guard();
+  g.profile.begin_ns = os::monotonic_ns();
+  g.phase.store(Phase::profile, std::memory_order_release);
+}
+
+void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
+  access::stop();
+  g.phase.store(Phase::observe, std::memory_order_release);
+  const bool as_expected = closed.consecutive > kAlikeBeforeProfile || g.profile.signature_varied ||
+                           g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
+  if (!as_expected) return;
+  g.profile.duration_ns = now_ns - g.profile.begin_ns;
+  ++g.profile.completed;
+  conclude_profile();
+  g.profile.conclude_ns = os::monotonic_ns() - now_ns;
+}
+
+}  // namespace
+
+void log_event(hearth_event event) {
+  event.time_ns = os::monotonic_ns();
+  event.thread = on_main_thread() ? std::uint16_t{0} : static_cast<std::uint16_t>(t_thread.number);
+  if (event.thread == 0 && !on_main_thread()) event.thread = UINT16_MAX;  // a worker that never ran an op of its own
+  g.log.append(event);
+}
+
+void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages) {
+  if (!slot) return;
+  hearth_event event{};
+  event.type = HEARTH_EVENT_ALLOC;
+  event.tensor = g.registry.at(slot).serial.value;
+  event.bytes = bytes;
+  event.flags = own_pages ? HEARTH_EVENT_FLAG_OWN_PAGES : 0;
+  log_event(event);
+  if (own_pages && access::active()) watch(slot);
+}
+
+void note_free(TensorSlot slot) {
+  access::forget(slot);
+  hearth_event event{};
+  event.type = HEARTH_EVENT_FREE;
+  event.tensor = g.registry.at(slot).serial.value;
+  log_event(event);
+}
+
+void abandon_profile() {
+  access::stop();
+  g.phase.store(Phase::observe, std::memory_order_release);
+}
+
+void apply_level() {
+  if (!g.adapter_attached) return;
+  const bool profile_pending = g.knobs.profile != config::ProfileMode::off && g.profile.completed == 0 &&
+                               g.profile.attempts < kMaxAttempts;
+  std::uint32_t level = HEARTH_LEVEL_STEPS;
+  if (profiling()) {
+    level = HEARTH_LEVEL_OPERANDS;
+  } else if (profile_pending || g.detector.needs_ops()) {
+    level = HEARTH_LEVEL_MARKS;
+  }
+  if (level == g.level) return;
+  if (g.adapter.set_level(level) == 0) g.level = level;
+}
+
+void iteration_closed() {
+  const std::uint64_t now_ns = os::monotonic_ns();
+  const iteration::Closed& closed = g.detector.closed();
+  if (g.detector.take_retraction()) {
+    // What was profiled was a part of the true iteration: start over.
+    g.profile.completed = 0;
+    g.duration_count = 0;
+  }
+  if (profiling()) {
+    end_profile(closed, now_ns);
+  } else if (g.opened_ns != 0) {
+    remember_duration(now_ns - g.opened_ns);
+  }
+  g.iteration.store(closed.number + 1, std::memory_order_relaxed);
+  t_thread.op_index = 0;
+  if (time_to_profile(closed)) begin_profile(closed.number + 1);
+  apply_level();
+  g.opened_ns = os::monotonic_ns();
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,26 @@
+// What happens inside and between iterations. Called by the thread that runs them, except note_* (any thread).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "hearth/trace.h"
+
+namespace hearth::runtime {
+
+// The detector closed an iteration: decides what the next one is for.
+void iteration_closed();
+// Ends a profiled iteration early and keeps nothing (exit, loss of the fault handler is not a reason).
+void abandon_profile();
+
+void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages);
+// Before the memory is given back: opens guarded pages.
+void note_free(TensorSlot slot);
+// One event of the profiled iteration; time and thread are filled in.
+void log_event(hearth_event event);
+
+// Asks the adapter for what the present phase needs.
+void apply_level();
+
+}  // namespace hearth::runtime
