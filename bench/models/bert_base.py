@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 SIZES = [
     common.Size("batch", 2, 2, "sequences per step"),
-    common.Size("length", 128, 32, "tokens per sequence"),
+    common.Size("length", 64, 32, "tokens per sequence"),
     common.Size("layers", 12, 2, "transformer layers"),
     common.Size("width", 768, 64, "model width"),
     common.Size("heads", 12, 4, "attention heads"),

@@ -43,7 +43,7 @@ def token_class(word):
 
 
 class Samples:
-    """Features of every position of the text; `batch(n)` draws n positions."""
+    """Features at every position of the text; `batch(n)` draws n positions."""
 
     def __init__(self, words, options):
         self.options = options
@@ -94,6 +94,8 @@ class DLRM(nn.Module):
         super().__init__()
         self.tables = nn.ModuleList(nn.EmbeddingBag(options.rows, options.width, mode="sum", sparse=True)
                                     for _ in range(options.tables))
+        for table in self.tables:
+            nn.init.uniform_(table.weight, -options.rows ** -0.5, options.rows ** -0.5)
         self.bottom = nn.Sequential(*mlp(DENSE_FEATURES, options.hidden, options.hidden // 2, options.width))
         vectors = options.tables + 1
         pairs = vectors * (vectors - 1) // 2

@@ -13,7 +13,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 6, 2, "sequences per step"),
+    common.Size("batch", 4, 2, "sequences per step"),
     common.Size("length", 256, 32, "tokens per sequence"),
     common.Size("layers", 6, 2, "transformer blocks"),
     common.Size("width", 512, 64, "model width"),

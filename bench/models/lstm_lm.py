@@ -9,7 +9,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 32, 4, "parallel streams of text"),
+    common.Size("batch", 20, 4, "parallel streams of text"),
     common.Size("length", 64, 16, "tokens of a stream per step"),
     common.Size("width", 650, 64, "embedding and hidden size"),
     common.Size("layers", 2, 2, "LSTM layers"),

@@ -57,7 +57,7 @@ class ResNet50(nn.Module):
 def build(options):
     images = data.images(options, options.image)
     model = ResNet50(options.width, images.classes)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
 
     def step():
         pixels, labels = images.batch(options.batch)

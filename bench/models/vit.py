@@ -9,7 +9,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 8, 2, "images per step"),
+    common.Size("batch", 4, 2, "images per step"),
     common.Size("image", 112, 32, "height and width of an image"),
     common.Size("patch", 8, 8, "height and width of a patch"),
     common.Size("layers", 8, 2, "transformer layers"),
