@@ -1,0 +1,158 @@
+#include "operator_rules.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <ATen/core/enum_tag.h>
+
+namespace hearth::adapter {
+namespace {
+
+// No data of any operand: allocation, shape, identity. Views are recognised by their alias annotations instead.
+constexpr std::string_view kTouchesNothing[] = {
+    "_coalesced_",
+    "_cow_materialize",
+    "_empty_affine_quantized",
+    "_empty_per_channel_affine_quantized",
+    "_has_compatible_shallow_copy_type",
+    "_has_same_storage_numel",
+    "_lazy_clone",
+    "_make_dual",
+    "_mkldnn_reshape",
+    "_nested_tensor_size",
+    "_resize_output_",
+    "_sparse_compressed_tensor_unsafe",
+    "_sparse_coo_tensor_unsafe",
+    "_sparse_coo_tensor_with_dims",
+    "_sparse_coo_tensor_with_dims_and_tensors",
+    "_unsafe_view",
+    "_version",
+    "can_cast",
+    "detach_",
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_quantized",
+    "empty_strided",
+    "is_same_size",
+    "is_set_to",
+    "new_empty",
+    "new_empty_strided",
+    "record_stream",
+    "requires_grad_",
+    "resize_",
+    "resize_as_",
+    "result_type",
+    "retain_grad",
+    "set_",
+    "set_data",
+    "size",
+    "stride",
+    "sym_numel",
+    "sym_size",
+    "sym_storage_offset",
+    "sym_stride",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+};
+
+// In-place operators that overwrite `self` without reading it.
+constexpr std::string_view kOverwrites[] = {
+    "_foreach_copy_", "_foreach_zero_", "bernoulli_", "cauchy_",  "copy_",   "exponential_", "fill_",
+    "geometric_",     "log_normal_",    "normal_",    "random_", "uniform_", "zero_",
+};
+
+template <std::size_t n>
+bool contains(const std::string_view (&sorted)[n], std::string_view text) {
+  return std::binary_search(std::begin(sorted), std::end(sorted), text);
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+// zeros_like(self), new_ones(self, ...): `self` lends its shape and type only.
+bool makes_like(std::string_view op) { return ends_with(op, "_like") || starts_with(op, "new_"); }
+
+std::uint64_t bit(std::size_t index) { return index < 64 ? std::uint64_t{1} << index : 0; }
+
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+bool is_view(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && !argument.alias_info()->isWrite();
+}
+
+// PyTorch's own composite operators only call other operators, which are announced themselves. (Not so in other
+// libraries: there a plain C++ kernel registered without a key counts as composite too, and does touch data.)
+bool only_calls_others(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
+bool touches_nothing(const c10::FunctionSchema& schema, std::string_view op) {
+  if (contains(kTouchesNothing, op)) return true;
+  const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
+  return handle.has_value() && (handle->hasTag(at::Tag::inplace_view) || only_calls_others(*handle));
+}
+
+// batch_norm's running statistics carry no alias annotation, but are updated when `training` is set.
+void add_running_statistics(const c10::FunctionSchema& schema, OperatorRules& rules) {
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i].name();
+    if (name == "running_mean" || name == "running_var") rules.written_in_training |= bit(i);
+    if (name == "training" || name == "train") rules.training = static_cast<int>(i);
+  }
+}
+
+void add_arguments(const c10::FunctionSchema& schema, bool overwrites, bool out_is_returned, OperatorRules& rules) {
+  const auto& arguments = schema.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_view(arguments[i])) continue;
+    if (!is_written(arguments[i])) {
+      rules.read |= bit(i);
+    } else if (!arguments[i].is_out()) {
+      rules.written |= bit(i);
+      rules.read |= overwrites && i == 0 ? 0 : bit(i);
+    } else if (!out_is_returned) {
+      rules.written |= bit(i);
+    }
+  }
+}
+
+// `out` may get new storage while the operator runs, so it is announced where it is returned.
+bool returns_out(const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  return std::any_of(arguments.begin(), arguments.end(), [](const auto& a) { return a.is_out(); }) &&
+         std::any_of(schema.returns().begin(), schema.returns().end(), is_written);
+}
+
+}  // namespace
+
+OperatorRules derive_rules(const c10::FunctionSchema& schema) {
+  OperatorRules rules;
+  std::string_view op = schema.name();
+  const bool ours = starts_with(op, "aten::");
+  if (ours) {
+    op.remove_prefix(6);
+    if (touches_nothing(schema, op)) return rules;
+  }
+  const bool out_is_returned = returns_out(schema);
+  if (!ours || !makes_like(op)) add_arguments(schema, ours && contains(kOverwrites, op), out_is_returned, rules);
+  const auto& returns = schema.returns();
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    const bool fresh = returns[i].alias_info() == nullptr;
+    if (fresh || (out_is_returned && is_written(returns[i]))) rules.returned_written |= bit(i);
+  }
+  if (ours && op.find("batch_norm") != std::string_view::npos && !ends_with(op, "backward")) {
+    add_running_statistics(schema, rules);
+  }
+  return rules;
+}
+
+}  // namespace hearth::adapter
