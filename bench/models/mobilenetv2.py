@@ -7,7 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 32, 2, "images per step"),
+    common.Size("batch", 32, 8, "images per step"),
     common.Size("image", 112, 32, "height and width of an image"),
     common.Size("percent", 100, 25, "width multiplier, in percent"),
 ]
@@ -58,7 +58,7 @@ class MobileNetV2(nn.Module):
 def build(options):
     images = data.images(options, options.image)
     model = MobileNetV2(options.percent, images.classes)
-    optimizer = torch.optim.RMSprop(model.parameters(), lr=0.001, alpha=0.9, momentum=0.9, weight_decay=4e-5)
+    optimizer = torch.optim.RMSprop(model.parameters(), lr=2e-4, alpha=0.9, momentum=0.9, weight_decay=4e-5)
 
     def step():
         pixels, labels = images.batch(options.batch)

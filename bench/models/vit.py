@@ -9,7 +9,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 4, 2, "images per step"),
+    common.Size("batch", 4, 4, "images per step"),
     common.Size("image", 112, 32, "height and width of an image"),
     common.Size("patch", 8, 8, "height and width of a patch"),
     common.Size("layers", 8, 2, "transformer layers"),
@@ -45,7 +45,7 @@ def build(options):
         raise SystemExit(f"--image {options.image} is not a multiple of --patch {options.patch}")
     images = data.images(options, options.image)
     model = ViT(options, images.classes)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.05)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.05)
 
     def step():
         pixels, labels = images.batch(options.batch)
