@@ -71,6 +71,10 @@ def accounting_faults(hearth):
     faults, counters = [], report["counters"]
     if report["state"] == "disabled":
         faults.append("Hearth stood aside: " + "; ".join(f"{d['what']}: {d['cause']}" for d in report["degradations"]))
+    if not report["process"]["adapter"]["file"]:
+        faults.append("no op was seen, the adapter is absent: " + report["process"]["adapter"]["absent_because"])
+    elif report["iterations"]["ends_found_by"] != "optimizer":
+        faults.append(f"iterations ended by {report['iterations']['ends_found_by']} instead of the optimizer's step")
     if counters["allocations"] == 0:
         faults.append("Hearth saw no tensor")
     if counters["allocations"] != counters["frees"] + counters["live_tensors"]:

@@ -16,6 +16,7 @@ RECORD = {"data_crc32": "0", "losses": [["0x1.0p+0"], ["0x1.8p-1"]], "result_crc
 REPORT = {
     "state": "observe",
     "degradations": [],
+    "process": {"adapter": {"file": "/l/libhearth_torch.so", "absent_because": ""}},
     "iterations": {"closed": 9, "ends_found_by": "optimizer"},
     "counters": {"allocations": 7, "frees": 5, "live_tensors": 2, "untracked": 0},
     "profiled_iteration": {"mode": "faults"},
@@ -76,6 +77,14 @@ class Identity(unittest.TestCase):
 
     def test_standing_aside(self):
         self.assertIn("stood aside", self.fault_of(lambda run: run.report.update(state="disabled")))
+
+    def test_absent_adapter(self):
+        self.assertIn("built for another PyTorch", self.fault_of(lambda run: run.report["process"].update(
+            adapter={"file": "", "absent_because": "built for another PyTorch"})))
+
+    def test_optimizer_overlooked(self):
+        self.assertIn("by period instead", self.fault_of(
+            lambda run: run.report["iterations"].update(ends_found_by="period")))
 
     def test_changed_messages(self):
         def change(run):
