@@ -11,7 +11,7 @@ import runs
 
 def measure(model, python, arguments):
     options = ["--steps", arguments.steps, "--threads", arguments.threads] + ([] if arguments.full else ["--small"])
-    run = runs.run(model, "faults", python, arguments.library, options, arguments.timeout)
+    run = runs.run(model, "faults", python, arguments.library, options, arguments.timeout, arguments.set)
     if run.error:
         return {"error": run.error}
     profile = run.report.get("profile")

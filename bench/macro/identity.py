@@ -104,11 +104,11 @@ def compare(plain, hearth):
     return identity_faults(plain, hearth) + message_faults(plain, hearth) + accounting_faults(hearth)
 
 
-def check_model(model, python, library, modes, options, timeout):
+def check_model(model, python, library, modes, options, timeout, settings=()):
     """Yields (run under Hearth, faults) for every mode; all share one plain run."""
     plain = runs.run(model, "plain", python, library, options, timeout)
     for mode in modes:
-        hearth = runs.run(model, mode, python, library, options, timeout)
+        hearth = runs.run(model, mode, python, library, options, timeout, settings)
         yield hearth, compare(plain, hearth)
 
 
@@ -146,7 +146,7 @@ def main():
         for model in arguments.model:
             runs.progress(f"{model} on PyTorch {version}")
             for run, faults in check_model(model, python, arguments.library, arguments.mode or runs.PROFILING_MODES,
-                                           options, arguments.timeout):
+                                           options, arguments.timeout, arguments.set):
                 rows.append(outcome_row(version, run, faults))
                 for fault in faults:
                     runs.progress(f"  {run.mode}: {fault}")

@@ -63,7 +63,7 @@ def measure(model, python, arguments):
     for number in range(arguments.rounds):
         figures = {}
         for mode in rotated(arguments.mode, number):
-            run = runs.run(model, mode, python, arguments.library, options, arguments.timeout)
+            run = runs.run(model, mode, python, arguments.library, options, arguments.timeout, arguments.set)
             if run.error:
                 errors.append(f"{mode}, round {number}: {run.error}")
                 continue

@@ -37,8 +37,8 @@ class Run:
     error: str = ""
 
 
-def environment(mode, library, report):
-    """The caller's environment without its own Hearth settings, with those of `mode`."""
+def environment(mode, library, report, settings=()):
+    """The caller's environment without its own Hearth settings, with those of `mode` and `settings` (NAME=VALUE)."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
     env["PYTHONHASHSEED"] = "0"  # so that both runs of a pair walk their dicts and sets alike
     if MODES[mode] is None:
@@ -46,19 +46,21 @@ def environment(mode, library, report):
     others = [entry for entry in env.get("LD_PRELOAD", "").split(":") if entry and "libhearth" not in entry]
     env["LD_PRELOAD"] = ":".join([str(library), *others])
     env.update(MODES[mode])
+    env.update(setting.split("=", 1) for setting in settings)
     if mode != "disabled":
         env["HEARTH_REPORT"] = str(report)
     return env
 
 
-def run(model, mode, python, library, options=(), timeout=3600):
+def run(model, mode, python, library, options=(), timeout=3600, settings=()):
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         record, report = pathlib.Path(folder, "record.json"), pathlib.Path(folder, "report.json")
         command = [str(python), str(MODELS_FOLDER / f"{model}.py"), "--json", str(record), *map(str, options)]
         result = Run(model, mode, str(python))
         try:
-            done = subprocess.run(command, env=environment(mode, library, report), stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, errors="replace", timeout=timeout, check=False)
+            done = subprocess.run(command, env=environment(mode, library, report, settings), timeout=timeout,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                                  check=False)
         except subprocess.TimeoutExpired as expired:
             result.error = f"no end after {timeout} s"
             result.stderr = (expired.stderr or b"").decode(errors="replace")
@@ -102,6 +104,12 @@ def default_pythons():
     return [shutil.which("python3") or sys.executable]
 
 
+def setting(text):
+    if not text.startswith("HEARTH_") or "=" not in text:
+        raise argparse.ArgumentTypeError(f"{text} is not of the form HEARTH_NAME=VALUE")
+    return text
+
+
 def parser(description):
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--python", action="append", metavar="PATH",
@@ -111,6 +119,8 @@ def parser(description):
                         help="default build/lib/libhearth.so")
     result.add_argument("--model", action="append", metavar="NAME", help="workload; repeatable (default: all)")
     result.add_argument("--threads", type=int, default=2, help="threads of PyTorch and its BLAS (default 2)")
+    result.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", type=setting,
+                        help="a HEARTH_ variable for the runs under Hearth; repeatable")
     result.add_argument("--timeout", type=int, default=3600, help="seconds after which a run is given up")
     result.add_argument("--json", metavar="OUT", help="write the figures to this file")
     return result

@@ -154,6 +154,10 @@ class Environment(unittest.TestCase):
         self.assertEqual(env["LD_PRELOAD"], "/l/libhearth.so:/x/libjemalloc.so")
         self.assertEqual((env["HEARTH_PROFILE"], env["HEARTH_REPORT"]), ("pages", "/r"))
 
+    def test_settings_win_over_the_mode(self):
+        env = runs.environment("faults", "/l/libhearth.so", "/r", ["HEARTH_PROFILE=pages", "HEARTH_MIN_SIZE=1M"])
+        self.assertEqual((env["HEARTH_PROFILE"], env["HEARTH_MIN_SIZE"]), ("pages", "1M"))
+
     def test_disabled_mode_writes_no_report(self):
         self.assertNotIn("HEARTH_REPORT", runs.environment("disabled", "/l/libhearth.so", "/r"))
 
