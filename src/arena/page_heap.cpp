@@ -65,7 +65,7 @@ void* PageHeap::allocate(std::size_t bytes) {
   }
   auto pages = static_cast<std::uint32_t>(((bytes - 1) >> page_shift_) + 1);
   unsigned size_class = size_class::above(pages);
-  std::uint32_t page = classes_[size_class].resident.pop(blocks_);
+  std::uint32_t page = take_resident(size_class);
   return page != kNoBlock ? hand_out(page) : allocate_slow(size_class, pages);
 }
 
@@ -86,7 +86,7 @@ void* PageHeap::hand_out(std::uint32_t page) {
   std::uint64_t enough = pages + pages / 4;
   unsigned end = size_class + 1;
   for (; end < size_class::kCount && size_class::pages_of(end) <= enough; ++end) {
-    std::uint32_t page = classes_[end].resident.pop(blocks_);
+    std::uint32_t page = take_resident(end);
     if (page != kNoBlock) {
       return hand_out(page);
     }
@@ -109,6 +109,15 @@ void* PageHeap::hand_out(std::uint32_t page) {
   void* block = hand_out(page);
   balance();  // the process grows: what is cached in other sizes may have to go
   return block;
+}
+
+std::uint32_t PageHeap::take_resident(unsigned size_class) {
+  SizeClass& chosen = classes_[size_class];
+  std::uint32_t page = chosen.resident.pop(blocks_);
+  if (!chosen.wanted.load(std::memory_order_relaxed)) [[unlikely]] {
+    chosen.wanted.store(true, std::memory_order_relaxed);
+  }
+  return page;
 }
 
 std::uint32_t PageHeap::take_returned(unsigned size_class) {
@@ -183,7 +192,7 @@ std::uint32_t PageHeap::split(std::uint32_t pages) {
     std::uint32_t page = take_returned(larger);
     bool resident = page == kNoBlock;
     if (resident) {
-      page = classes_[larger].resident.pop(blocks_);
+      page = take_resident(larger);
     }
     if (page == kNoBlock) {
       continue;
@@ -235,29 +244,33 @@ bool PageHeap::over_floor(std::uint64_t cached, std::uint64_t live) const {
   return cached > floor_pages_ && cached > live / 4;
 }
 
-// Returns cached blocks, largest first (fewest system calls for the bytes), until the limit holds or kMaxReturns are.
-[[gnu::noinline]] void PageHeap::balance() {
+bool PageHeap::over_limit() {
   std::uint64_t live = live_pages_.load(std::memory_order_relaxed);
   std::uint64_t cached = cached_pages(live);
-  if (!over_floor(cached, live) || live + cached <= recent_peak(live)) {
-    return;
-  }
+  return over_floor(cached, live) && live + cached > recent_peak(live);
+}
+
+// Returns cached blocks until the limit holds or kMaxReturns are. Sizes that nobody has asked for since the hand last
+// came by go first (second chance): else those of the present loop would go and come back in every iteration, while
+// those of a former loop stay.
+[[gnu::noinline]] void PageHeap::balance() {
   unsigned returns = 0;
-  for (unsigned i = size_class::kCount; i-- > 0 && returns < kMaxReturns;) {
-    while (returns < kMaxReturns) {
-      std::uint32_t page = classes_[i].resident.pop(blocks_);
-      if (page == kNoBlock) {
-        break;
-      }
-      ++returns;
-      if (!give_back(page, i)) {
-        return;  // pages locked in memory: the rest may be too
-      }
-      cached = cached_pages(live);
-      if (!over_floor(cached, live) || live + cached <= recent_peak(live)) {
-        return;
+  bool over = over_limit();
+  for (unsigned step = 0; over && step < 2 * size_class::kCount; ++step) {
+    unsigned at = hand_.load(std::memory_order_relaxed);
+    SizeClass& candidate = classes_[at];
+    if (candidate.wanted.load(std::memory_order_relaxed)) {
+      candidate.wanted.store(false, std::memory_order_relaxed);
+    } else {
+      for (std::uint32_t page = candidate.resident.pop(blocks_); page != kNoBlock;
+           page = candidate.resident.pop(blocks_)) {
+        // Pages locked in memory cannot be returned: the rest may be locked too.
+        if (!give_back(page, at) || ++returns == kMaxReturns || !over_limit()) {
+          return;
+        }
       }
     }
+    hand_.store((at + 1) % size_class::kCount, std::memory_order_relaxed);
   }
 }
 

@@ -65,13 +65,15 @@ class PageHeap {
  private:
   struct alignas(64) SizeClass {
     BlockStack resident;
-    BlockStack returned;  // or never used
+    BlockStack returned;              // or never used
+    std::atomic<bool> wanted{false};  // allocated from since balance() last came by
   };
 
   std::uint32_t page_of(const void* pointer) const;
   void* address_of(std::uint32_t page) const;
   void* hand_out(std::uint32_t page);
   void* allocate_slow(unsigned size_class, std::uint32_t pages);
+  std::uint32_t take_resident(unsigned size_class);
   std::uint32_t take_returned(unsigned size_class);
   std::uint32_t take_fresh(std::uint32_t pages);
   std::uint32_t claim(std::uint32_t pages);
@@ -81,6 +83,7 @@ class PageHeap {
   void balance();
   std::uint64_t cached_pages(std::uint64_t live) const;
   bool over_floor(std::uint64_t cached, std::uint64_t live) const;
+  bool over_limit();
   std::uint64_t recent_peak(std::uint64_t live);
   void raise_peak(std::uint64_t live);
 
@@ -100,6 +103,7 @@ class PageHeap {
   std::atomic<std::uint64_t> peak_{0};                  // of live pages, in the present window of hold_ns_
   std::atomic<std::uint64_t> former_peak_{0};           // and in the one before
   std::atomic<std::uint64_t> window_start_ns_{0};
+  std::atomic<unsigned> hand_{0};  // where balance() goes on
   std::atomic<std::uint64_t> total_returned_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> bad_frees_{0};

@@ -57,4 +57,12 @@ void PageTree::assign(std::uintptr_t first, std::uintptr_t end, std::uint32_t sl
   }
 }
 
+// Whole leaves hide what the leaf says, so they must not stay.
+void PageTree::forget(std::uintptr_t first, std::uintptr_t end) {
+  std::uintptr_t page = (first + kLeafMask) & ~kLeafMask;
+  for (; page + kLeafPages <= end; page += kLeafPages) {
+    region_of(page).whole.store(0, std::memory_order_release);
+  }
+}
+
 }  // namespace hearth::registry

@@ -5,6 +5,9 @@
 // once, beside the pointer to the leaf (as a page table does with a huge page), so a 1 GiB tensor costs 512 entries and
 // no leaf. Nodes are created by compare-and-swap and never freed; a loser's node is lost (its pages are untouched).
 //
+// Forgetting a tensor leaves its entries in leaves as they are, which halves the cost of a tensor's life: an answer is
+// a candidate, which the caller verifies against the tensor's record.
+//
 // Called by Registry only. Thread-safety: any thread; two live tensors never share a page's first byte, so assign()
 // never races on an entry. No lock, no malloc.
 #pragma once
@@ -25,9 +28,12 @@ class PageTree {
 
   // Makes the nodes that pages [first, end) need. False when the system gives no memory; nothing is assigned then.
   bool prepare(std::uintptr_t first, std::uintptr_t end);
-  // Writes `slot` (0 = none) for pages [first, end), which prepare() has seen.
+  // Writes `slot` for pages [first, end), which prepare() has seen.
   void assign(std::uintptr_t first, std::uintptr_t end, std::uint32_t slot);
+  // The tensor of pages [first, end) is gone.
+  void forget(std::uintptr_t first, std::uintptr_t end);
 
+  // The slot of the tensor that covers the page's first byte, if one does; else 0 or any slot that was ever assigned.
   std::uint32_t find(std::uintptr_t page) const {
     const Middle* middle = root_[page >> kMiddleShift].load(std::memory_order_acquire);
     if (middle == nullptr) {

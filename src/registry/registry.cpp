@@ -81,9 +81,11 @@ TensorSlot Registry::add(const NewTensor& tensor) {
     return not_tracked();
   }
   fill(slot(index).tensor, tensor);
+  slot(index).live.store(true, std::memory_order_release);
   pages_.assign(pages.first, pages.end, index);
   if (!starts_.insert(address, index)) [[unlikely]] {
-    pages_.assign(pages.first, pages.end, 0);
+    slot(index).live.store(false, std::memory_order_relaxed);
+    pages_.forget(pages.first, pages.end);
     give_slot(index);
     return not_tracked();
   }
@@ -97,8 +99,9 @@ TensorSlot Registry::remove(const void* address) {
   }
   std::uint32_t index = starts_.erase(number(address));
   if (index != 0) {
+    slot(index).live.store(false, std::memory_order_release);
     Pages pages = pages_of(number(address), slot(index).tensor.bytes);
-    pages_.assign(pages.first, pages.end, 0);
+    pages_.forget(pages.first, pages.end);
   }
   return TensorSlot{index};
 }
@@ -138,10 +141,11 @@ TensorSlot Registry::find(const void* address) const {
 }
 
 bool Registry::covers(std::uint32_t index, std::uintptr_t address) const {
-  Tensor& tensor = slot(index).tensor;
-  std::uintptr_t start = tensor.address.load(std::memory_order_acquire);
-  std::uint64_t bytes = shared_bytes(tensor).load(std::memory_order_relaxed);
-  return start != 0 && address - start < bytes;
+  Slot& candidate = slot(index);
+  bool live = candidate.live.load(std::memory_order_acquire);
+  std::uintptr_t start = candidate.tensor.address.load(std::memory_order_acquire);
+  std::uint64_t bytes = shared_bytes(candidate.tensor).load(std::memory_order_relaxed);
+  return live && address - start < bytes;
 }
 
 Tensor& Registry::at(TensorSlot slot) { return this->slot(slot.value).tensor; }

@@ -79,6 +79,7 @@ class Registry {
   struct alignas(64) Slot {
     Tensor tensor;
     std::atomic<std::uint32_t> next{0};  // in the free list
+    std::atomic<bool> live{false};       // between add and remove
   };
 
   Slot& slot(std::uint32_t index) const { return slots_.load(std::memory_order_acquire)[index]; }
