@@ -72,9 +72,9 @@ void version_from_files(TorchFound& found) {
   text::Buffer<600> path;
   path << folder << "/version.py";
   std::string_view content = read_text(path.c_str(), content_buffer);
-  if (const std::size_t at = content.find("__version__"); at != std::string_view::npos) {
-    const std::size_t open = content.find('\'', at);
-    const std::size_t close = open == std::string_view::npos ? open : content.find('\'', open + 1);
+  if (const std::size_t at = content.find("\n__version__"); at != std::string_view::npos) {
+    const std::size_t open = content.find_first_of("'\"", at);
+    const std::size_t close = open == std::string_view::npos ? open : content.find(content[open], open + 1);
     if (close != std::string_view::npos) take_version(found, content.substr(open + 1, close - open - 1));
   }
   if (found.version[0] != '\0') return;
