@@ -10,7 +10,7 @@ import runs
 
 
 def measure(model, python, arguments):
-    options = ["--steps", arguments.steps, "--threads", arguments.threads] + ([] if arguments.full else ["--small"])
+    options = runs.step_options(model, arguments.steps, arguments.threads, not arguments.full)
     run = runs.run(model, "faults", python, arguments.library, options, arguments.timeout, arguments.set)
     if run.error:
         return {"error": run.error}
@@ -55,7 +55,7 @@ def reasons_table(results):
 
 def main():
     parser = runs.parser(__doc__)
-    parser.add_argument("--steps", type=int, default=12, help="training steps (default 12)")
+    parser.add_argument("--steps", type=int, help="training steps (default 12, dlrm 30)")
     parser.add_argument("--full", action="store_true", help="full sizes instead of --small ones")
     arguments = parser.parse_args()
     versions = runs.check(arguments)

@@ -136,15 +136,15 @@ def main():
     parser = runs.parser(__doc__)
     parser.add_argument("--mode", action="append", choices=[m for m in runs.MODES if m not in ("plain", "disabled")],
                         help="how Hearth runs; repeatable (default: ops, faults, pages)")
-    parser.add_argument("--steps", type=int, default=12, help="training steps (default 12)")
+    parser.add_argument("--steps", type=int, help="training steps (default 12, dlrm 30)")
     parser.add_argument("--full", action="store_true", help="full sizes instead of --small ones")
     arguments = parser.parse_args()
     versions = runs.check(arguments)
-    options = ["--steps", arguments.steps, "--threads", arguments.threads] + ([] if arguments.full else ["--small"])
     rows = []
     for python, version in versions.items():
         for model in arguments.model:
             runs.progress(f"{model} on PyTorch {version}")
+            options = runs.step_options(model, arguments.steps, arguments.threads, not arguments.full)
             for run, faults in check_model(model, python, arguments.library, arguments.mode or runs.PROFILING_MODES,
                                            options, arguments.timeout, arguments.set):
                 rows.append(outcome_row(version, run, faults))

@@ -57,8 +57,8 @@ def rotated(modes, round_number):
 
 
 def measure(model, python, arguments):
-    options = ["--threads", arguments.threads, "--steps", arguments.steps or default_steps(model, arguments.quick)]
-    options += ["--small"] if arguments.quick else []
+    options = runs.step_options(model, arguments.steps or tiny_steps(model, arguments.quick), arguments.threads,
+                                arguments.quick)
     rounds, errors = [], []
     for number in range(arguments.rounds):
         figures = {}
@@ -79,10 +79,9 @@ def measure(model, python, arguments):
     return {"rounds": rounds, "errors": errors, "summary": summarise(rounds, arguments.mode)}
 
 
-def default_steps(model, quick):
-    if model == "tiny_mlp":
-        return 100 if quick else 600
-    return 10 if quick else 12
+def tiny_steps(model, quick):
+    """Steps of a millisecond need many of them for a steady median; 0 for the other models: as usual."""
+    return {"tiny_mlp": 100 if quick else 600}.get(model, 0)
 
 
 def summarise(rounds, modes):
@@ -128,7 +127,7 @@ def main():
     parser = runs.parser(__doc__)
     parser.add_argument("--mode", action="append", choices=list(runs.MODES), help="repeatable (default: all)")
     parser.add_argument("--rounds", type=int, help="default 5, with --quick 2")
-    parser.add_argument("--steps", type=int, help="default 12 (tiny_mlp: 600)")
+    parser.add_argument("--steps", type=int, help="default 12, dlrm 30, tiny_mlp 600")
     parser.add_argument("--quick", action="store_true", help="small sizes, 2 rounds")
     arguments = parser.parse_args()
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 5)

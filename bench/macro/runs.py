@@ -22,6 +22,10 @@ MODES = {
     "observing": {"HEARTH_PROFILE": "off"},
     **{mode: {"HEARTH_PROFILE": mode} for mode in PROFILING_MODES},
 }
+# No two steps of dlrm allocate alike (the sizes of its sparse gradients follow the data): Hearth waits long for a
+# repetition before it profiles such a loop all the same.
+DEFAULT_STEPS = {"dlrm": 30}
+USUAL_STEPS = 12
 STATE_PROFILE = 2  # hearth_state in include/hearth/hearth.h
 
 
@@ -78,6 +82,12 @@ def run(model, mode, python, library, options=(), timeout=3600, settings=()):
         if report.is_file():
             result.report = json.loads(report.read_text(encoding="utf-8"))
         return result
+
+
+def step_options(model, steps, threads, small):
+    """The workload's options; `steps` None or 0 means as many as a profile takes."""
+    chosen = steps or DEFAULT_STEPS.get(model, USUAL_STEPS)
+    return ["--steps", chosen, "--threads", threads] + (["--small"] if small else [])
 
 
 def last_line(text):

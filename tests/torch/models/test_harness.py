@@ -137,6 +137,13 @@ class Overhead(unittest.TestCase):
         self.assertAlmostEqual(overhead.summarise(rounds, ["plain", "ops"])["ops"]["wall_ratio"][0], 1.1)
 
 
+class Steps(unittest.TestCase):
+    def test_as_many_as_a_profile_takes_unless_told(self):
+        self.assertEqual(runs.step_options("vit", None, 2, True), ["--steps", 12, "--threads", 2, "--small"])
+        self.assertEqual(runs.step_options("dlrm", 0, 1, False), ["--steps", 30, "--threads", 1])
+        self.assertEqual(runs.step_options("dlrm", 5, 2, False), ["--steps", 5, "--threads", 2])
+
+
 class Environment(unittest.TestCase):
     def test_plain_mode_is_free_of_hearth(self):
         env = runs.environment("plain", "/l/libhearth.so", "/r")
