@@ -1,12 +1,13 @@
-// The interposed signal functions: while a signal is really ours (SIGSEGV during a profiled iteration, SIGTERM and
+// The interposed signal functions: while a signal is really ours (SIGSEGV from the profiled iteration on, SIGTERM and
 // SIGUSR2 as long as the program leaves them at the default), the program works on a record of what it believes to have
 // installed. All other signals, and these at other times, pass through unchanged.
 //
-// While SIGSEGV is ours it also cannot be blocked, since a fault with SIGSEGV blocked ends the process; a mask queried
-// meanwhile shows it open.
+// While pages are guarded SIGSEGV also cannot be blocked, since a fault with SIGSEGV blocked ends the process; a mask
+// queried meanwhile shows it open.
 #include <errno.h>
 
 #include "access/dispositions.h"
+#include "access/guard.h"
 #include "preload/real.h"
 
 namespace dispositions = hearth::access::dispositions;
@@ -42,7 +43,7 @@ constexpr int kSystemVFlags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
 
 // The set without SIGSEGV, if it would block that while the guard needs it.
 const sigset_t* open_for_faults(int how, const sigset_t* set, sigset_t* copy) {
-  if (set == nullptr || how == SIG_UNBLOCK || !dispositions::taken(SIGSEGV)) return set;
+  if (set == nullptr || how == SIG_UNBLOCK || !hearth::access::active()) return set;
   *copy = *set;
   sigdelset(copy, SIGSEGV);
   return copy;

@@ -34,8 +34,8 @@ std::uint64_t measure_fault_ns() {
   std::uint64_t blocked = 0;
   raw_sigmask(SIG_BLOCK, nullptr, &blocked);
   if ((blocked & signal_bit(SIGSEGV)) != 0) return 0;
-  const bool borrowed = !active();
-  if (borrowed && !install_fault_handler()) return 0;
+  const bool borrowed = !dispositions::taken(SIGSEGV);
+  if (!install_fault_handler()) return 0;
   std::uint64_t result = 0;
   const long page = raw(SYS_mmap, nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page > 0) {

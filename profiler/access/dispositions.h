@@ -2,7 +2,8 @@
 //
 // take() installs our handler and records what the program had. The interposed sigaction and signal ask taken() and go
 // through change(), which works on the record: the program's queries see what it set, never us. Two policies:
-//   record  SIGSEGV while the guard is active: a new handler of the program is only recorded; our handler passes on
+//   record  SIGSEGV from the first profiled iteration on: a new handler of the program is only recorded; our handler
+//   passes on
 //           what is not ours with pass_on().
 //   yield   signals that we use only as long as the program does not (HEARTH reports on SIGTERM, SIGUSR2): a handler
 //           of the program really replaces ours, in silence.

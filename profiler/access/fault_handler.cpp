@@ -135,6 +135,12 @@ void on_fault(int signo, siginfo_t* info, void* context) {
   dispositions::pass_on(signo, info, context);
 }
 
-bool install_fault_handler() { return dispositions::take(SIGSEGV, on_fault, SA_ONSTACK, dispositions::Policy::record); }
+bool install_fault_handler() {
+  if (dispositions::taken(SIGSEGV)) {  // by an earlier run
+    if (dispositions::still_ours(SIGSEGV)) return true;
+    dispositions::give_back(SIGSEGV);  // somebody else's by now: that is what faults are passed on to
+  }
+  return dispositions::take(SIGSEGV, on_fault, SA_ONSTACK, dispositions::Policy::record);
+}
 
 }  // namespace hearth::access

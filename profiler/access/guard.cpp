@@ -2,7 +2,6 @@
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "access/dispositions.h"
 #include "access/guard_state.h"
@@ -39,13 +38,6 @@ void reset_counters() {
     counter->store(0, std::memory_order_relaxed);
   }
   g.handler_stolen.store(false, std::memory_order_relaxed);
-}
-
-// A thread may have faulted on a page just before it was opened, and the kernel may look for the handler only now.
-// It must still find ours: the program's own would take the fault for a crash.
-void let_late_faults_arrive() {
-  const timespec grace{0, 2'000'000};
-  raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &grace, nullptr);
 }
 
 }  // namespace
@@ -88,11 +80,12 @@ void forget(TensorSlot slot) {
   registry::Registry* registry = g_guard.registry.load(std::memory_order_acquire);
   if (registry == nullptr) return;
   registry::Tensor& tensor = registry->at(slot);
-  if (tensor.watch.load(std::memory_order_relaxed) == 0) return;
-  const std::uint32_t header = tensor.watch.exchange(0, std::memory_order_acq_rel);
+  const std::uint32_t header = tensor.watch.load(std::memory_order_acquire);
   if (header == 0) return;
-  SignalsBlocked blocked;
+  const SignalsBlocked blocked;
   open_range(header, 0, UINTPTR_MAX, Until::stopped, HEARTH_ACCESS_UNKNOWN);
+  // stop() may have been faster; only one of us accounts for the pages.
+  if (tensor.watch.exchange(0, std::memory_order_acq_rel) == 0) return;
   g_guard.budget.refund(header_pages(g_guard.pool.at(header).load(std::memory_order_relaxed)));
 }
 
@@ -102,11 +95,8 @@ void stop() {
   for (Spin spin; g_guard.sections.load(std::memory_order_seq_cst) != 0;) spin.wait();
   const bool stolen = !dispositions::still_ours(SIGSEGV);
   open_all();
-  if (stolen) {
-    g_guard.handler_stolen.store(true, std::memory_order_relaxed);
-  } else {
-    let_late_faults_arrive();
-  }
+  if (!stolen) return;
+  g_guard.handler_stolen.store(true, std::memory_order_relaxed);
   dispositions::give_back(SIGSEGV);
 }
 
@@ -127,9 +117,8 @@ GuardStats stats() {
 
 void child_after_fork() {
   g_guard.sections.store(0, std::memory_order_relaxed);
-  if (!detail::g_active.exchange(false, std::memory_order_seq_cst)) return;
-  open_all_in_child();
-  dispositions::give_back(SIGSEGV);
+  if (detail::g_active.exchange(false, std::memory_order_seq_cst)) open_all_in_child();
+  dispositions::give_back(SIGSEGV);  // no other thread here whose fault might be on its way
 }
 
 }  // namespace hearth::access

@@ -5,8 +5,11 @@
 // Life: start() installs the SIGSEGV handler; watch() arms a tensor; a touch faults, the handler opens the page
 // (read-only for a read, so that a later write of the same op is seen too), reports it to the sink and returns;
 // rearm() protects again what was opened since the last mark; forget() opens a tensor for good before it is freed;
-// stop() opens everything and gives the handler back. Faults that are not ours go to the program's own handler.
-// SIGBUS stays the program's: Linux reports a touch of a protected page as SIGSEGV only.
+// stop() opens everything. Faults that are not ours go to the program's own handler.
+//
+// The handler stays installed after stop(), passing everything on: a thread may have faulted just before its page was
+// opened, and on a busy machine the kernel can look for the handler many milliseconds later. The program's default
+// disposition would then take it for a crash. SIGBUS is never touched: Linux reports protection as SIGSEGV only.
 //
 // Thread-safety: watch/forget/prepare_io from any thread; rearm/start/stop from the thread that runs the iterations.
 // The handler runs on any thread, several at once on one tensor. No lock, malloc or exception anywhere; a thread that
@@ -57,7 +60,7 @@ void forget(TensorSlot slot);
 void prepare_io(const void* address, std::size_t bytes, hearth_access access = HEARTH_ACCESS_UNKNOWN);
 void stop();
 GuardStats stats();
-// In the child of a fork: opens everything, forgets everything, keeps the program's handler.
+// In the child of a fork: opens everything, forgets everything, gives the program's handler back.
 void child_after_fork();
 // Measured cost of one protect-fault-open round trip on this machine, nanoseconds. 0 while SIGSEGV is not to be had.
 std::uint64_t measure_fault_ns();

@@ -79,9 +79,10 @@ void open_all() {
   for (std::uint32_t i = g_guard.run_first; i < limit; ++i) {
     const std::uint64_t word = pool.at(i).load(std::memory_order_acquire);
     if (state_of(word) != State::header) continue;
+    // Opened before the tensor loses its header: a fault in between must still find out whose page it is.
+    open_range(i, 0, UINTPTR_MAX, Until::stopped, HEARTH_ACCESS_UNKNOWN);
     std::uint32_t mine = i;
     registry->at(header_slot(word)).watch.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
-    open_range(i, 0, UINTPTR_MAX, Until::stopped, HEARTH_ACCESS_UNKNOWN);
   }
 }
 

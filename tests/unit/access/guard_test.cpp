@@ -106,20 +106,31 @@ TEST_F(GuardTest, AfterStopEverythingIsOpenAndTheNextRunStartsClean) {
   }
 }
 
-TEST_F(GuardTest, StopGivesTheProgramsHandlerBack) {
+TEST_F(GuardTest, TheHandlerOutlivesTheRunAndPassesEverythingOn) {
+  static volatile sig_atomic_t called;
   struct sigaction mine {};
   struct sigaction now {};
-  mine.sa_handler = [](int) {};
-  mine.sa_flags = SA_NODEFER;
+  mine.sa_handler = [](int) { called = called + 1; };
   sigaction(SIGSEGV, &mine, nullptr);
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_TRUE(start(registry_, {}, remember));
+    stop();
+    sigaction(SIGSEGV, nullptr, &now);  // not interposed in this program: the truth
+    EXPECT_NE(now.sa_handler, mine.sa_handler);
+    raise(SIGSEGV);
+    EXPECT_EQ(called, run + 1);
+  }
+  sigaction(SIGSEGV, &mine, nullptr);  // a program that goes round us between runs
   ASSERT_TRUE(start(registry_, {}, remember));
-  sigaction(SIGSEGV, nullptr, &now);  // not interposed in this program: the truth
-  EXPECT_NE(now.sa_handler, mine.sa_handler);
-  stop();
-  sigaction(SIGSEGV, nullptr, &now);
-  EXPECT_EQ(now.sa_handler, mine.sa_handler);
-  EXPECT_TRUE(now.sa_flags & SA_NODEFER);
-  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+  EXPECT_EQ(called, 4);
+  EXPECT_FALSE(stats().handler_stolen);
+  EXPECT_EQ(status_of_child([&] {
+              child_after_fork();
+              sigaction(SIGSEGV, nullptr, &now);
+              return now.sa_handler == mine.sa_handler ? 0 : 1;
+            }),
+            0);
 }
 
 TEST_F(GuardTest, PagesModeCountsTheShareThatAnOpTouches) {
