@@ -73,8 +73,8 @@ class Smoke(unittest.TestCase):
     def test_gdb_recipe(self):
         if shutil.which("gdb") is None:
             self.skipTest("gdb is not installed")
-        done = run(["gdb", "--batch", "-iex", "set startup-with-shell off", "-ex",
-                    f"set exec-wrapper env LD_PRELOAD={LIBRARY}", "-ex", "run", "--args", "/bin/true"])
+        done = run(["gdb", "--batch", "-ex", f"set exec-wrapper env LD_PRELOAD={LIBRARY}", "-ex", "run",
+                    "--args", "/bin/true"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("exited normally", done.stdout)
 
