@@ -1,5 +1,6 @@
 #include "report/json_writer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "profile/atomic_file.h"
@@ -169,14 +170,15 @@ JsonWriter& JsonWriter::null() {
 JsonWriter& JsonWriter::ratio(std::uint64_t numerator, std::uint64_t denominator) {
   if (denominator == 0) return null();
   separate();
-  std::uint64_t whole = numerator / denominator;
+  const std::uint64_t whole = numerator / denominator;
   // Scaled down first where a thousand times the rest would not fit.
   std::uint64_t rest = numerator % denominator;
   while (rest > UINT64_MAX / 1000) {
     rest >>= 10;
     denominator >>= 10;
   }
-  fraction(whole, rest * 1000 / denominator, 3);
+  // Scaling rounds the denominator down, which must not make a whole of a rest.
+  fraction(whole, std::min<std::uint64_t>(rest * 1000 / denominator, 999), 3);
   return *this;
 }
 

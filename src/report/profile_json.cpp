@@ -39,9 +39,11 @@ std::vector<bool> chosen_tensors(const Profile& profile, std::size_t limit) {
   if (profile.tensors.size() <= limit) return chosen;
   std::vector<std::uint32_t> order(profile.tensors.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::nth_element(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(limit), order.end(),
-      [&](std::uint32_t a, std::uint32_t b) { return profile.tensors[a].bytes > profile.tensors[b].bytes; });
+  const auto larger = [&](std::uint32_t a, std::uint32_t b) {
+    const std::uint64_t bytes_a = profile.tensors[a].bytes, bytes_b = profile.tensors[b].bytes;
+    return bytes_a != bytes_b ? bytes_a > bytes_b : a < b;
+  };
+  std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(limit), order.end(), larger);
   for (std::size_t i = 0; i < limit; ++i) chosen[order[i]] = true;
   return chosen;
 }

@@ -50,8 +50,9 @@ void write_profiled(std::string& out, const ProfiledIteration& profiled) {
     text += ", " + number_text(real(profiled.duration_ns) / real(profiled.median_unprofiled_ns), 2) + "x the usual " +
             time_text(real(profiled.median_unprofiled_ns));
   }
-  if (profiled.fault_ns > 0) text += "; one caught fault costs " + time_text(real(profiled.fault_ns));
   line(out, text);
+  if (profiled.fault_ns > 0)
+    line(out, "  one caught fault costs " + time_text(real(profiled.fault_ns)) + " on this machine");
   if (profiled.dropped_events > 0) {
     line(out, "  INCOMPLETE: " + count_text(profiled.dropped_events) +
                   " events did not fit the log; set HEARTH_EVENTS higher");
@@ -60,7 +61,7 @@ void write_profiled(std::string& out, const ProfiledIteration& profiled) {
 
 void write_classes(std::string& out, const Profile& profile) {
   Table table({{"class", Table::Align::left}, {"touches/byte"}, {"tensors"}, {"bytes"}, {"peak"}, {"accesses"}});
-  constexpr std::size_t kMaxRows = 12;
+  constexpr std::size_t kMaxRows = 10;
   std::vector<profile::ClassSummary> classes = profile::summarize(profile);
   if (classes.size() > kMaxRows) classes.resize(kMaxRows);
   for (const profile::ClassSummary& each : classes) {
@@ -100,10 +101,12 @@ void write_profile(std::string& out, const Profile& profile) {
   write_largest(out, profile);
   const profile::Agreement agreement = profile::compare(profile);
   if (agreement.watched == 0) return;
-  line(out, "  faults against operands: precision " + percent_text(agreement.outermost.precision()) + ", recall " +
-                percent_text(agreement.outermost.recall()) + " per outermost op; " +
-                percent_text(agreement.innermost.precision()) + ", " + percent_text(agreement.innermost.recall()) +
-                " per innermost op");
+  const auto level = [&](const char* where, const profile::Level& each) {
+    line(out, "  faults against operands, per " + std::string(where) + " op: precision " +
+                  percent_text(each.precision()) + ", recall " + percent_text(each.recall()));
+  };
+  level("outermost", agreement.outermost);
+  level("innermost", agreement.innermost);
 }
 
 }  // namespace
@@ -113,11 +116,11 @@ void write_text(std::string& out, const RunFacts& facts, const Profile* profile)
   write_profiled(out, facts.live.profiled);
   if (profile != nullptr) write_profile(out, *profile);
   const std::uint32_t count = std::min(facts.live.degradation_count, LiveFacts::kMaxDegradations);
-  constexpr std::uint32_t kMaxTold = 8;
+  constexpr std::uint32_t kMaxTold = 5;
   for (std::uint32_t i = 0; i < std::min(count, kMaxTold); ++i) {
     const Degradation& each = facts.live.degradations[i];
-    line(out, "  degraded: " + text_or(each.what, "?") + " (" + text_or(each.cause, "?") + "); " +
-                  text_or(each.cure, "no cure known"));
+    line(out, "  degraded: " + text_or(each.what, "?") + " (" + text_or(each.cause, "cause unknown") + ")");
+    line(out, "    cure: " + text_or(each.cure, "none known"));
   }
   if (count > kMaxTold) line(out, "  and " + std::to_string(count - kMaxTold) + " more, see the JSON report");
 }

@@ -1,0 +1,124 @@
+// The JSON report: complete, valid, the same in both forms, and what its numbers mean.
+#include "report/json.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "unit/report/example.h"
+
+namespace hearth::report {
+namespace {
+
+using nlohmann::json;
+
+json report_of(const RunFacts& facts, const profile::Profile* profile, const Limits& limits = {}) {
+  std::string text;
+  write_json(text, facts, profile, limits);
+  return json::parse(text);
+}
+
+class JsonReport : public testing::Test {
+ protected:
+  RunFacts facts = test::example_facts();
+  profile::Profile profile = test::golden_profile();
+};
+
+TEST_F(JsonReport, HoldsTheRun) {
+  const json report = report_of(facts, &profile);
+  EXPECT_EQ(report.at("schema_version"), 1);
+  EXPECT_EQ(report.at("generator").at("name"), "hearth");
+  EXPECT_EQ(report.at("process").at("pid"), 4711);
+  EXPECT_EQ(report.at("process").at("rank"), "3");
+  EXPECT_EQ(report.at("process").at("command"), "python train.py --name \"caf\uFFFD\"");
+  EXPECT_EQ(report.at("options").at(1).at("origin"), "environment");
+  EXPECT_EQ(report.at("tiers").size(), 1u);
+  EXPECT_EQ(report.at("state"), "observe");
+  EXPECT_EQ(report.at("iterations").at("signatures").at(0).at("ops_hash"), "0x0000000000abcdef");
+  EXPECT_EQ(report.at("profiled_iteration").at("slowdown"), 1.5);
+  EXPECT_EQ(report.at("profiled_iteration").at("fault_round_trip_ns"), 45'000);
+  EXPECT_EQ(report.at("counters").at("frees"), 12000);
+  EXPECT_EQ(report.at("guard").at("faults"), 77);
+  EXPECT_EQ(report.at("degradations").at(0).at("cause"), "perf_event_open: EACCES");
+}
+
+TEST_F(JsonReport, HoldsTheProfile) {
+  const json report = report_of(facts, &profile);
+  const json& of = report.at("profile");
+  EXPECT_EQ(of.at("peak_op"), 7);
+  EXPECT_EQ(of.at("attribution").at("in_ops_bytes"), 6912);
+  EXPECT_EQ(of.at("attribution").at("total_bytes"), 6976);
+  EXPECT_EQ(of.at("ops").at("rows").size(), 10u);
+  EXPECT_EQ(of.at("tensors").at("rows").size(), 8u);
+  for (const char* table : {"ops", "tensors", "timeline"}) {
+    for (const json& row : of.at(table).at("rows")) EXPECT_EQ(row.size(), of.at(table).at("columns").size()) << table;
+  }
+  const json& weight = of.at("tensors").at("rows").at(0);
+  EXPECT_EQ(weight.at(2), "persistent");
+  EXPECT_EQ(weight.at(4), -1) << "born before";
+  EXPECT_EQ(weight.at(5), -2) << "dies after";
+  EXPECT_EQ(weight.back().size(), 3u);
+  EXPECT_EQ(weight.back().at(0).size(), of.at("tensors").at("access_columns").size());
+  EXPECT_EQ(of.at("agreement").at("innermost").at("raw_precision"), 0.9);
+  EXPECT_EQ(of.at("agreement").at("disagreements").at(0).at("reason"), "scratch");
+  std::uint64_t classed = 0;
+  for (const json& each : of.at("classes")) classed += each.at("tensors").get<std::uint64_t>();
+  EXPECT_EQ(classed, 8u);
+}
+
+TEST_F(JsonReport, CountsWhatWasNotSeen) {
+  const json not_seen = report_of(facts, &profile).at("not_seen");
+  EXPECT_EQ(not_seen.at(0).at("tensors"), 1) << "serial 8, below HEARTH_MIN_SIZE and not in Hearth's heap";
+  EXPECT_EQ(not_seen.at(0).at("bytes"), 64);
+  EXPECT_EQ(not_seen.at(1).at("tensors"), 0);
+  EXPECT_TRUE(not_seen.at(3).at("tensors").is_null()) << "nobody knows how many numpy arrays there are";
+}
+
+TEST_F(JsonReport, IsValidBeforeThereIsAnything) {
+  const json report = report_of(RunFacts{}, nullptr);
+  EXPECT_TRUE(report.at("profile").is_null());
+  EXPECT_TRUE(report.at("profiled_iteration").is_null());
+  EXPECT_EQ(report.at("state"), "bootstrap");
+  EXPECT_EQ(report.at("counters").at("hook_self_test"), "");
+  const profile::Profile empty = profile::build({}, {});
+  EXPECT_EQ(report_of(facts, &empty).at("profile").at("tensors").at("rows").size(), 0u);
+}
+
+TEST_F(JsonReport, LeavesOutTheSmallestTensorsAndSaysSo) {
+  const json of = report_of(facts, &profile, {.tensors = 2, .ops = 3}).at("profile");
+  const json& rows = of.at("tensors").at("rows");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows.at(1).at(1), 8192) << "the largest is among them";
+  EXPECT_EQ(of.at("tensors").at("omitted").at("tensors"), 6);
+  EXPECT_EQ(of.at("ops").at("rows").size(), 3u);
+  EXPECT_EQ(of.at("ops").at("omitted"), 7);
+}
+
+TEST_F(JsonReport, BothFormsAreTheSameDocument) {
+  std::string at_once;
+  write_json(at_once, facts, &profile);
+  const Prepared prepared = prepare(facts, &profile);
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(write_prepared(fileno(file), prepared, facts.live), 0);
+  std::string in_two(at_once.size() + 100, '\0');
+  in_two.resize(static_cast<std::size_t>(pread(fileno(file), in_two.data(), in_two.size(), 0)));
+  std::fclose(file);
+  EXPECT_EQ(in_two, at_once);
+}
+
+TEST_F(JsonReport, ReportsThatTheDiskIsFull) {
+  const int full = open("/dev/full", 1);
+  ASSERT_GE(full, 0);
+  EXPECT_EQ(write_prepared(full, prepare(facts, nullptr), facts.live), ENOSPC);
+  EXPECT_EQ(write_prepared(full, Prepared{}, facts.live), ENOSPC) << "in the tail as well";
+  close(full);
+}
+
+}  // namespace
+}  // namespace hearth::report
