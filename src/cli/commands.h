@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace hearth::cli {
 
@@ -15,6 +16,9 @@ void add_check(CLI::App& app);
 void add_knobs(CLI::App& app);
 void add_report(CLI::App& app);
 void add_trace(CLI::App& app);
+
+// CLI11 refuses a "--" between the options of `run` and the command: takes it out of the words of the command line.
+void drop_separator(CLI::App& app, std::vector<std::string>& words);
 
 constexpr int kFailed = 1;           // the command's own "no"
 constexpr int kUsage = 2;            // what was typed makes no sense

@@ -7,38 +7,38 @@
 
 // X(field, NAME, Type, default, range or choices, help)
 // The words of a choice stand in the order of its enum.
-#define HEARTH_KNOBS(X)                                                                                                \
-  X(enable, HEARTH_ENABLE, Bool, "1", "", "0 makes Hearth a pure pass-through, safe to leave in LD_PRELOAD")           \
-  X(strict, HEARTH_STRICT, Bool, "0", "",                                                                              \
-    "a bad value or an unknown HEARTH_ name ends the program with status 78 before it runs, instead of a warning")     \
-  X(verbose, HEARTH_VERBOSE, Bool, "0", "", "print every knob in force and where it came from")                        \
-  X(log, HEARTH_LOG, Choice<log::Level>, "warn", "error|warn|info|debug", "least important messages to print")         \
-  X(log_file, HEARTH_LOG_FILE, Path, "", "", "append messages to this file instead of standard error")                 \
-  X(stats, HEARTH_STATS, Bool, "0", "", "print a summary on standard error at exit")                                   \
-  X(report, HEARTH_REPORT, Path, "", "", "write the JSON report to this file at exit and on SIGUSR2")                  \
-  X(trace, HEARTH_TRACE, Path, "", "", "write the binary trace of the profiled iteration to this file")                \
-  X(profile, HEARTH_PROFILE, Choice<ProfileMode>, "faults", "off|ops|faults|pages",                                    \
-    "how the profiled iteration sees accesses: operands of ops only; and the first page of every tensor; and sampled " \
-    "pages of large tensors")                                                                                          \
-  X(profile_at, HEARTH_PROFILE_AT, Integer, "0", "0..1000000000",                                                      \
-    "profile this iteration, counted from 1; 0 chooses the first one that repeats its predecessor")                    \
-  X(min_size, HEARTH_MIN_SIZE, Size, "16K", "0..1T", "smaller tensors stay with the C library's allocator")            \
-  X(pages_min, HEARTH_PAGES_MIN, Size, "1M", "4K..1T",                                                                 \
-    "tensors from this size on are sampled by HEARTH_PROFILE=pages")                                                   \
-  X(pages_samples, HEARTH_PAGES_SAMPLES, Integer, "128", "1..65536",                                                   \
-    "pages sampled per tensor by HEARTH_PROFILE=pages")                                                                \
-  X(perf, HEARTH_PERF, Choice<PerfMode>, "auto", "off|auto|faults|precise",                                            \
-    "perf_event samples in the profiled iteration: page faults, and precise memory accesses where a PMU exists")       \
-  X(modules, HEARTH_MODULES, Bool, "0", "", "name the nn.Module of every op, by global forward hooks")                 \
-  X(inherit, HEARTH_INHERIT, Bool, "1", "", "programs started by this one keep Hearth in LD_PRELOAD")                  \
-  X(reserve, HEARTH_RESERVE, Size, "0", "0..64T", "address space reserved for tensors; 0 chooses by the machine")      \
-  X(events, HEARTH_EVENTS, Count, "4M", "4K..256M",                                                                    \
-    "events that the log of the profiled iteration holds, 32 bytes each")                                              \
-  X(signatures, HEARTH_SIGNATURES, Integer, "8", "1..64", "different iteration shapes remembered at a time")           \
-  X(short_ops, HEARTH_SHORT_OPS, Integer, "64", "1..1000000",                                                          \
-    "a tensor that dies within so many outermost ops is short-lived, where modules are unknown")                       \
-  X(frequency_buckets, HEARTH_FREQUENCY_BUCKETS, Integer, "4", "1..16", "classes of access frequency")                 \
-  X(adapter, HEARTH_ADAPTER, Path, "", "", "use this PyTorch adapter instead of the one chosen by version")            \
-  X(config, HEARTH_CONFIG, Path, "", "",                                                                               \
-    "read knobs from this file, lines of NAME=value; the environment wins over it")                                    \
+#define HEARTH_KNOBS(X)                                                                                               \
+  X(enable, HEARTH_ENABLE, Bool, "1", "", "0 makes Hearth a pure pass-through, safe to leave in LD_PRELOAD")          \
+  X(strict, HEARTH_STRICT, Bool, "0", "",                                                                             \
+    "a bad value or an unknown HEARTH_ name ends the program with status 78, instead of a warning")                   \
+  X(verbose, HEARTH_VERBOSE, Bool, "0", "", "print every knob in force and where it came from")                       \
+  X(log, HEARTH_LOG, Choice<log::Level>, "warn", "error|warn|info|debug", "least important messages to print")        \
+  X(log_file, HEARTH_LOG_FILE, Path, "", "", "append messages to this file instead of standard error")                \
+  X(stats, HEARTH_STATS, Bool, "0", "", "print a summary on standard error at exit")                                  \
+  X(report, HEARTH_REPORT, Path, "", "", "write the JSON report to this file at exit and on SIGUSR2")                 \
+  X(trace, HEARTH_TRACE, Path, "", "", "write the binary trace of the profiled iteration to this file")               \
+  X(profile, HEARTH_PROFILE, Choice<ProfileMode>, "faults", "off|ops|faults|pages",                                   \
+    "how the profiled iteration sees accesses: ops = operands of ops, faults = also the first page of every tensor, " \
+    "pages = also sampled pages of large tensors")                                                                    \
+  X(profile_at, HEARTH_PROFILE_AT, Integer, "0", "0..1000000000",                                                     \
+    "profile this iteration, where the first one is 0; 0 chooses one that repeats its predecessors")                  \
+  X(min_size, HEARTH_MIN_SIZE, Size, "16K", "0..1T", "smaller tensors stay with the C library's allocator")           \
+  X(pages_min, HEARTH_PAGES_MIN, Size, "1M", "4K..1T",                                                                \
+    "tensors from this size on are sampled by HEARTH_PROFILE=pages")                                                  \
+  X(pages_samples, HEARTH_PAGES_SAMPLES, Integer, "128", "1..65536",                                                  \
+    "pages sampled per tensor by HEARTH_PROFILE=pages")                                                               \
+  X(perf, HEARTH_PERF, Choice<PerfMode>, "auto", "off|auto|faults|precise",                                           \
+    "perf_event samples in the profiled iteration: page faults, and precise memory accesses where a PMU exists")      \
+  X(modules, HEARTH_MODULES, Bool, "0", "", "name the nn.Module of every op, by global forward hooks")                \
+  X(inherit, HEARTH_INHERIT, Bool, "1", "", "programs started by this one keep Hearth in LD_PRELOAD")                 \
+  X(reserve, HEARTH_RESERVE, Size, "0", "0..64T", "address space reserved for tensors; 0 chooses by the machine")     \
+  X(events, HEARTH_EVENTS, Count, "4M", "4K..256M",                                                                   \
+    "events that the log of the profiled iteration holds, 32 bytes each")                                             \
+  X(signatures, HEARTH_SIGNATURES, Integer, "8", "1..64", "different iteration shapes remembered at a time")          \
+  X(short_ops, HEARTH_SHORT_OPS, Integer, "64", "1..1000000",                                                         \
+    "a tensor that dies within so many outermost ops is short-lived, where modules are unknown")                      \
+  X(frequency_buckets, HEARTH_FREQUENCY_BUCKETS, Integer, "4", "1..16", "classes of access frequency")                \
+  X(adapter, HEARTH_ADAPTER, Path, "", "", "use this PyTorch adapter instead of the one chosen by version")           \
+  X(config, HEARTH_CONFIG, Path, "", "",                                                                              \
+    "read knobs from this file, lines of NAME=value; the environment wins over it")                                   \
   X(library, HEARTH_LIBRARY, Path, "", "", "libhearth.so that the hearth command preloads, if not the one beside it")
