@@ -5,6 +5,7 @@
 
 #include <sys/syscall.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,10 +39,10 @@ inline long raw_syscall(long number, long a, long b, long c, long d, long e, lon
 #endif
 }
 
-inline long word(long value) { return value; }
-inline long word(unsigned long value) { return static_cast<long>(value); }
-inline long word(int value) { return value; }
-inline long word(unsigned value) { return static_cast<long>(value); }
+template <std::integral T>
+long word(T value) {
+  return static_cast<long>(value);
+}
 inline long word(std::nullptr_t) { return 0; }
 template <class T>
 long word(T* pointer) {
