@@ -11,10 +11,15 @@ namespace {
 
 void write_report(int) { runtime::write_report_from_signal(); }
 
+void write_report_and_end(int signo) {
+  runtime::write_report_from_signal();
+  die_of(signo);
+}
+
 void install() {
   if (!runtime::report_wanted()) return;
   own_signal(SIGUSR2, write_report);
-  own_signal(SIGTERM, write_report);
+  own_signal(SIGTERM, write_report_and_end);
 }
 
 }  // namespace
