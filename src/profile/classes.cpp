@@ -97,9 +97,11 @@ std::uint8_t frequency_bucket(double touches, const Thresholds& thresholds) {
   const std::uint32_t buckets = std::clamp(thresholds.frequency_buckets, 1u, kMaxBuckets);
   if (!(touches >= 1)) return 0;
   const double base = thresholds.frequency_base > 1 ? thresholds.frequency_base : 2.0;
-  // The small excess keeps exact powers of the base, which are common (read twice = 2), in the upper bucket.
-  const double bucket = 1 + std::floor(std::log(touches) / std::log(base) + 1e-9);
-  return static_cast<std::uint8_t>(std::min(bucket, static_cast<double>(buckets - 1)));
+  // Counted, not computed with a logarithm: the training process links libc alone. The small excess keeps exact powers
+  // of the base, which are common (read twice = 2), in the upper bucket.
+  std::uint32_t bucket = 1;
+  for (double bound = base; bucket + 1 < buckets && touches * (1 + 1e-9) >= bound; bound *= base) ++bucket;
+  return static_cast<std::uint8_t>(std::min(bucket, buckets - 1));
 }
 
 void classify(Profile& profile, const Thresholds& thresholds) {

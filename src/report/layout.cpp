@@ -94,7 +94,8 @@ std::string percent_text(double share) { return number_text(100 * share, 1) + " 
 
 std::string bucket_text(std::uint32_t bucket, double base, std::uint32_t buckets) {
   const auto bound = [&](std::uint32_t k) {
-    const double value = std::pow(base, k);
+    double value = 1;
+    while (k-- > 0) value *= base;
     return number_text(value, value == std::floor(value) ? 0 : 1);
   };
   if (buckets <= 1) return "any";
