@@ -96,7 +96,7 @@ def split_words(limit):
 
 
 def word_tokens(limit, vocabulary, reserved=1):
-    """Ids of identifiers, numbers, marks and blanks: the most frequent ones from `reserved` on, `reserved`-1 = other."""
+    """Ids of identifiers, numbers, marks and blanks: the frequent ones from `reserved` on, other ones `reserved`-1."""
     words = split_words(limit)
     ranked = sorted(collections.Counter(words).items(), key=lambda item: (-item[1], item[0]))
     ids = {word: i for i, (word, _) in enumerate(ranked[:vocabulary - reserved], start=reserved)}

@@ -111,6 +111,7 @@ class Overhead(unittest.TestCase):
 
     def test_figures(self):
         self.assertEqual(overhead.step_figures(self.record())["wall_ns"], 101)
+        self.assertEqual(overhead.step_figures(self.record())["fastest_ns"], 100)
         self.assertAlmostEqual(overhead.slowdown_by_steps(self.record())["wall_ns"], 300 / 101)
 
     def test_plain_run_has_no_slowdown(self):
@@ -130,8 +131,8 @@ class Overhead(unittest.TestCase):
 
     def test_ratios_pair_runs_of_one_round(self):
         def figures(wall):
-            return {"wall_ns": wall, "cpu_ns": wall, "minor_faults": 0, "slowdown": None, "slowdown_by_steps": None,
-                    "fault_round_trip_ns": None}
+            return {"wall_ns": wall, "cpu_ns": wall, "fastest_ns": wall, "minor_faults": 0, "slowdown": None,
+                    "slowdown_by_steps": None, "fault_round_trip_ns": None}
         rounds = [{"plain": figures(100), "ops": figures(110)}, {"plain": figures(1000), "ops": figures(1100)},
                   {"ops": figures(5)}]
         self.assertAlmostEqual(overhead.summarise(rounds, ["plain", "ops"])["ops"]["wall_ratio"][0], 1.1)
