@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "runtime/perf.h"
 #include "runtime/phases.h"
 #include "runtime/runtime.h"
 #include "runtime/state.h"
@@ -84,6 +85,7 @@ void op_end() {
   const std::uint32_t depth = --thread.depth;
   thread.nth = 0;
   if (!profiling()) return;
+  if (on_main_thread()) perf::drain();
   rearm_guard();
   hearth_event event = make_event(HEARTH_EVENT_OP_END, depth < kMaxOpDepth ? thread.ops[depth].value : HEARTH_NO_ID);
   event.scope = depth < kMaxOpDepth ? thread.scopes[depth] : std::uint8_t{0};

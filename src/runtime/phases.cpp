@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "platform/os_clock.h"
 #include "runtime/facts.h"
+#include "runtime/perf.h"
 #include "runtime/start.h"
 #include "runtime/state.h"
 
@@ -122,13 +123,23 @@ void begin_profile(std::uint64_t number) {
   g.log.clear();
   log_open_ops();
   log_live_tensors();
+  perf::open();
   if (guarded_mode()) start_guard();
   g.profile.begin_ns = os::monotonic_ns();
   g.phase.store(Phase::profile, std::memory_order_release);
 }
 
+void tell_stolen_handler() {
+  constexpr const char* kCause = "another library took the SIGSEGV handler during the profiled iteration";
+  constexpr const char* kCure = "from then on accesses were seen by operands only; HEARTH_PROFILE=ops avoids the clash";
+  degrade("page faults", kCause, kCure);
+  log::warn(kCause, "; ", kCure);
+}
+
 void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
+  perf::close();
   access::stop();
+  if (access::stats().handler_stolen) tell_stolen_handler();
   g.phase.store(Phase::observe, std::memory_order_release);
   const bool as_expected = closed.consecutive > kAlikeBeforeProfile || g.profile.signature_varied ||
                            g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
@@ -165,11 +176,6 @@ void note_free(TensorSlot slot) {
   event.type = HEARTH_EVENT_FREE;
   event.tensor = g.registry.at(slot).serial.value;
   log_event(event);
-}
-
-void abandon_profile() {
-  access::stop();
-  g.phase.store(Phase::observe, std::memory_order_release);
 }
 
 void apply_level() {

@@ -11,8 +11,6 @@ namespace hearth::runtime {
 
 // The detector closed an iteration: decides what the next one is for.
 void iteration_closed();
-// Ends a profiled iteration early and keeps nothing (exit, loss of the fault handler is not a reason).
-void abandon_profile();
 
 void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages);
 // Before the memory is given back: opens guarded pages.

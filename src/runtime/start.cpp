@@ -14,6 +14,7 @@
 #include "platform/os_process.h"
 #include "runtime/facts.h"
 #include "runtime/marks.h"
+#include "runtime/perf.h"
 #include "runtime/phases.h"
 #include "runtime/runtime.h"
 #include "runtime/state.h"
@@ -56,6 +57,7 @@ void after_fork_in_child() {
   g.mode.store(Mode::forwarding, std::memory_order_release);
   g.phase.store(Phase::observe, std::memory_order_release);
   access::child_after_fork();
+  perf::abandon();
 }
 
 bool load_knobs() {
