@@ -73,7 +73,8 @@ std::uint32_t PeriodTracker::tolerance() const {
 }
 
 bool PeriodTracker::lost_for_good() const {
-  if (excused_) return stretch_ > 3 * std::uint64_t{period_} + kRecent;
+  // A running loop comes to a beginning within one period.
+  if (excused_) return stretch_ > std::uint64_t{period_} + anchor_ + tolerance();
   if (!trusted()) return stretch_ > 2 * std::uint64_t{period_} + kRecent;
   return stretch_ + foreign_ > matched_ || stretch_ > 64 * std::uint64_t{period_} + 4096;
 }
@@ -87,7 +88,7 @@ PeriodTracker::Step PeriodTracker::find_place(std::uint32_t token) {
   const bool firm = goes_on(token, &boundary);
   if (boundary) closed_at_ = stretch_;
   if (firm) return align((cursor_ + going_on_) % period_, going_on_, boundary);
-  if (restarts(token)) return align(anchor_ % period_, anchor_, boundary || !closed_recently());
+  if (restarts(token)) return align(anchor_ % period_, anchor_, boundary || !just_begun());
   if (stretch_ >= kPiece && std::has_single_bit(stretch_)) {
     const std::uint32_t length = stretch_ == kPiece ? kPiece : std::min(stretch_ / 2, kRecent);
     const std::uint32_t place = later_place(length);
@@ -95,6 +96,13 @@ PeriodTracker::Step PeriodTracker::find_place(std::uint32_t token) {
   }
   if (lost_for_good()) return Step::broken;
   return boundary ? Step::boundary : Step::inside;
+}
+
+// Few tokens since the last boundary: what ends here is no iteration but a beginning that was given up, such as the
+// attempt to fetch a batch after the last one.
+bool PeriodTracker::just_begun() const {
+  if (closed_at_ != 0) return stretch_ - closed_at_ < anchor_ + kRecent;
+  return cursor_ != 0 && cursor_ + stretch_ - anchor_ < period_ / 8;
 }
 
 // Does the loop go on where it stood? Something printed between two iterations must not delay the boundary, so the
@@ -107,7 +115,7 @@ bool PeriodTracker::goes_on(std::uint32_t token, bool* at_start) {
     if (token != pattern_[place]) return false;
   }
   ++going_on_;
-  *at_start = place == 0 && !excused_ && !closed_recently();
+  *at_start = place == 0 && !excused_ && !just_begun();
   return going_on_ >= std::min(kFirm, period_);
 }
 

@@ -64,7 +64,7 @@ class PeriodTracker {
   std::uint32_t later_place(std::uint32_t length) const;
   Step align(std::uint32_t cursor, std::uint32_t explained, bool boundary);
   bool lost_for_good() const;
-  bool closed_recently() const { return closed_at_ != 0 && stretch_ - closed_at_ < anchor_ + kRecent; }
+  bool just_begun() const;
   std::uint32_t tolerance() const;
 
   std::uint32_t* pattern_ = nullptr;

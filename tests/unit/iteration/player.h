@@ -45,8 +45,14 @@ class Player {
   }
   void free() { detector.deallocation(); }
   void step(std::uint64_t optimizer, std::uint32_t name, const std::function<void()>& inside) {
-    if (detector.step_begin(optimizer, NameId{name})) note();
+    step_begin(optimizer, name);
     inside();
+    step_end(optimizer, name);
+  }
+  void step_begin(std::uint64_t optimizer, std::uint32_t name) {
+    if (detector.step_begin(optimizer, NameId{name})) note();
+  }
+  void step_end(std::uint64_t optimizer, std::uint32_t name) {
     if (detector.step_end(optimizer, NameId{name})) note();
   }
 
