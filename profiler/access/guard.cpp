@@ -45,16 +45,11 @@ void reset_counters() {
 bool start(registry::Registry& registry, const GuardOptions& options, FaultSink sink) {
   GuardState& g = g_guard;
   if (active()) return refuse("page guard: already running");
-  if (::getauxval(AT_PAGESZ) != kPageBytes) {
-    return refuse("page guard: pages of this kernel are not 4 KiB; profiling by operands only");
-  }
-  if (!g.pool.init()) {
-    return refuse("page guard: no address space for its tables (raise `ulimit -v`); profiling by operands only");
-  }
+  if (::getauxval(AT_PAGESZ) != kPageBytes) return refuse("page guard: pages of this kernel are not 4 KiB");
+  if (!g.pool.init()) return refuse("page guard: no address space for its tables (raise `ulimit -v`)");
   if (any_thread_blocks(SIGSEGV)) {
     return refuse(
-        "page guard: a thread of the program blocks SIGSEGV and would die at a guarded page; profiling by operands "
-        "only (unblock SIGSEGV in that thread)");
+        "page guard: a thread of the program blocks SIGSEGV and would die at a guarded page (unblock it there)");
   }
   reset_counters();
   g.options = options;
@@ -67,7 +62,7 @@ bool start(registry::Registry& registry, const GuardOptions& options, FaultSink 
   g.registry.store(&registry, std::memory_order_release);
   g.sink.store(sink, std::memory_order_release);
   if (!install_fault_handler()) {
-    return refuse("page guard: the kernel does not accept a SIGSEGV handler; profiling by operands only");
+    return refuse("page guard: the kernel does not accept a SIGSEGV handler (a seccomp filter?)");
   }
   detail::g_active.store(true, std::memory_order_seq_cst);
   g_refusal = "";
