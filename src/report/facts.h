@@ -43,6 +43,7 @@ struct ProfiledIteration {
   std::uint64_t duration_ns = 0;
   std::uint64_t median_unprofiled_ns = 0;  // of the other iterations so far; 0 = none measured
   std::uint64_t fault_ns = 0;              // one protect-fault-open round trip on this machine; 0 = not measured
+  std::uint64_t conclude_ns = 0;           // making the profile of it and writing trace and report
   std::uint64_t events = 0, dropped_events = 0;
 };
 

@@ -46,6 +46,7 @@ void write_profiled(JsonWriter& json, const ProfiledIteration& profiled) {
     json.value(profiled.fault_ns);
   else
     json.null();
+  json.member("conclude_ns", profiled.conclude_ns);
   json.member("events", profiled.events);
   json.member("dropped_events", profiled.dropped_events);
   json.end_object();
@@ -58,6 +59,8 @@ void write_counters(JsonWriter& json, const LiveFacts& live) {
   json.member("live_tensors", live.live_tensors);
   json.member("live_bytes", live.live_bytes);
   json.member("peak_bytes", live.peak_bytes);
+  json.member("foreign_frees", live.foreign_frees);
+  json.member("unknown_operands", live.unknown_operands);
   json.member("untracked", live.untracked);
   json.member("hook_self_test", live.hook_self_test);
   json.end_object();

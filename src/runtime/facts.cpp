@@ -90,8 +90,9 @@ void take_profile(report::LiveFacts& live) {
   live.profiled.number = run.number;
   live.profiled.mode = mode_name(g.knobs.profile);
   live.profiled.duration_ns = run.duration_ns;
-  live.profiled.median_unprofiled_ns = std::max<std::uint64_t>(median_duration(), 1);
+  live.profiled.median_unprofiled_ns = median_duration();
   live.profiled.fault_ns = run.fault_ns;
+  live.profiled.conclude_ns = run.conclude_ns;
   live.profiled.events = g.log.events().size();
   live.profiled.dropped_events = g.log.dropped();
 }

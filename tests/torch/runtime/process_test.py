@@ -109,7 +109,7 @@ print(out)
 '''
         self.same(script)
         done, report = run_with_report(script)
-        self.assertEqual(report["iterations"]["source"], "optimizer", done.stderr)
+        self.assertEqual(report["iterations"]["ends_found_by"], "optimizer", done.stderr)
 
 
 class Ends(unittest.TestCase):
