@@ -23,12 +23,6 @@ hearth_event event_of(std::uint16_t thread, std::uint64_t number) {
   return event;
 }
 
-long faults_of_this_thread() {
-  rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_minflt;
-}
-
 std::size_t resident(const void* begin, std::size_t bytes) {
   std::vector<unsigned char> pages(bytes / 4096);
   EXPECT_EQ(::mincore(const_cast<void*>(begin), bytes, pages.data()), 0);
@@ -101,7 +95,13 @@ TEST(EventLog, KeepsEveryEventOfEveryThread) {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // whose shadow faults as well
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // whose shadow faults as well
+long faults_of_this_thread() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
 TEST(EventLog, DoesNotFaultInAnOrdinaryIteration) {
   auto log = std::make_unique<EventLog>();
   ASSERT_TRUE(log->init(16u << 20));
