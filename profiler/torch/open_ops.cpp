@@ -4,7 +4,7 @@
 
 namespace hearth::adapter {
 
-thread_local OpenOps t_open;
+__thread OpenOps t_open;
 std::atomic<std::uint32_t> g_strays{0};
 
 namespace {

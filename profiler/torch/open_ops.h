@@ -20,14 +20,22 @@ struct OpenOps {
   const void* scopes[kCapacity];  // address of the RecordFunction; null: has ended, waits for its inner ops
 };
 
-extern thread_local OpenOps t_open;
+// __thread: unlike thread_local it promises that there is nothing to construct, so using it calls no init function.
+extern __thread OpenOps t_open;
 extern std::atomic<std::uint32_t> g_strays;  // counts ops that ended on another thread than they began on
+
+// The address of this thread's variable costs a call; hiding where it came from keeps the compiler from asking again.
+inline OpenOps& open_ops() {
+  OpenOps* open = &t_open;
+  __asm__("" : "+r"(open));
+  return *open;
+}
 
 void close_strays(OpenOps& open);
 void end_out_of_order(OpenOps& open, const at::RecordFunction& function);
 
 inline void begin_op(const at::RecordFunction& function, std::uint32_t name) {
-  OpenOps& open = t_open;
+  OpenOps& open = open_ops();
   if (g_strays.load(std::memory_order_acquire) != open.strays_seen) close_strays(open);
   if (open.depth < OpenOps::kCapacity) open.scopes[open.depth] = &function;
   ++open.depth;
@@ -35,12 +43,12 @@ inline void begin_op(const at::RecordFunction& function, std::uint32_t name) {
 }
 
 inline bool is_innermost(const at::RecordFunction& function) {
-  const OpenOps& open = t_open;
+  const OpenOps& open = open_ops();
   return open.depth - 1 < OpenOps::kCapacity && open.scopes[open.depth - 1] == &function;
 }
 
 inline void end_op(const at::RecordFunction& function) {
-  OpenOps& open = t_open;
+  OpenOps& open = open_ops();
   const std::uint32_t top = open.depth - 1;  // wraps when nothing is open
   const bool hides_ended = top - 1 < OpenOps::kCapacity && open.scopes[top - 1] == nullptr;
   if (top < OpenOps::kCapacity && open.scopes[top] == &function && !hides_ended) {

@@ -26,7 +26,7 @@ struct OperatorRules {
   bool touches_nothing() const { return (read | written | returned_written) == 0; }
 };
 
-struct OperatorSlot {
+struct alignas(32) OperatorSlot {  // never across two cache lines
   std::atomic<const c10::FunctionSchema*> schema{nullptr};
   std::atomic<std::uint32_t> name{0};    // 0: ask the runtime
   std::atomic<bool> retired{false};
