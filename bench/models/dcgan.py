@@ -7,7 +7,7 @@ from torch import nn
 import torch.nn.functional as F
 
 SIZES = [
-    common.Size("batch", 32, 8, "real images per step"),
+    common.Size("batch", 64, 8, "real images per step"),
     common.Size("width", 64, 8, "channels of the layer next to the image"),
     common.Size("latent", 100, 32, "size of the generator's noise"),
 ]
