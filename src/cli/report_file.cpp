@@ -91,6 +91,7 @@ json normalised_tensors(const json& profile, const ReportTable& ops, const Repor
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     json tensor = object_of(tensors, i);
     tensor["born"] = report_op(profile, ops, tensor.at("born_op"));
+    tensor["made_by"] = report_op(profile, ops, tensor.at("made_by_op"));
     tensor["dies"] = report_op(profile, ops, tensor.at("dies_op"));
     tensor["producer"] = report_name(profile, tensor.at("producer_name"));
     tensor["module"] = report_name(profile, tensor.at("module_name"));
@@ -187,12 +188,13 @@ std::string tensors_csv(const json& report) {
   const json& profile = report.at("profile");
   std::string out;
   for (const char* name : kPlain) out += std::string(name) + ",";
-  out += "born,dies,producer,module,accesses\r\n";
+  out += "born,made_by,dies,producer,module,accesses\r\n";
   if (profile.is_null()) return out;
   const ReportTable ops(profile.at("ops")), tensors(profile.at("tensors"));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     for (const char* name : kPlain) out += csv_cell(tensors.cell(i, name)) + ",";
     out += csv_cell(report_op(profile, ops, tensors.cell(i, "born_op"))) + ",";
+    out += csv_cell(report_op(profile, ops, tensors.cell(i, "made_by_op"))) + ",";
     out += csv_cell(report_op(profile, ops, tensors.cell(i, "dies_op"))) + ",";
     out += csv_cell(report_name(profile, tensors.cell(i, "producer_name"))) + ",";
     out += csv_cell(report_name(profile, tensors.cell(i, "module_name"))) + ",";

@@ -94,7 +94,7 @@ void View::head() {
   const std::string title = "Hearth report, version " + text_of(document_.at("generator").at("version"));
   out_ += style_.colour ? "\033[1m" + title + "\033[0m\n" : title + '\n';
   wrapped(text_of(process.at("command")));
-  std::string where = "pid " + count_of(process.at("pid")) + " on " + text_of(process.at("host"));
+  std::string where = "pid " + process.at("pid").dump() + " on " + text_of(process.at("host"));
   if (!text_of(process.at("rank")).empty()) {
     where += ", rank " + text_of(process.at("rank")) + " of " + text_of(process.at("world_size"));
   }
@@ -102,6 +102,10 @@ void View::head() {
   line(where + ", " + (torch.empty() ? "no PyTorch seen" : "PyTorch " + torch));
   const std::string absent = text_of(process.at("adapter").at("absent_because"));
   if (!absent.empty()) wrapped("no adapter, so ops are unknown: " + absent);
+  if (document_.at("written").at("because") == "made from a trace") {
+    line("made from a trace, which knows the profiled iteration only");
+    return;
+  }
   const json& iterations = document_.at("iterations");
   line("state " + text_of(document_.at("state")) + ", " + count_of(iterations.at("closed")) + " iterations, " +
        count_of(iterations.at("profiled")) + " profiled; written: " + text_of(document_.at("written").at("because")));
@@ -114,7 +118,7 @@ void View::head() {
 void View::options() {
   Table table({{"option", Align::left}, {"value", Align::left, true}, {"origin", Align::left}});
   for (const json& option : document_.at("options")) {
-    if (option.at("origin") == "built-in") continue;
+    if (option.at("origin") == "default") continue;
     table.add({text_of(option.at("name")), text_of(option.at("value")), text_of(option.at("origin"))});
   }
   if (table.empty()) return;
@@ -142,11 +146,11 @@ void View::iteration() {
   }
   if (profile_.is_null()) return;
   const json& attribution = profile_.at("attribution");
-  std::string share = "nothing was allocated";
-  if (!attribution.at("in_ops_share").is_null()) {
-    const double inside = attribution.at("in_ops_share").get<double>();
-    share = percent_text(inside) + " inside ops, " + percent_text(1 - inside) + " outside any";
-  }
+  const double total = attribution.at("total_bytes").get<double>();
+  const double inside = attribution.at("in_ops_bytes").get<double>();
+  const std::string share =
+      total > 0 ? percent_text(inside / total) + " inside ops, " + percent_text(1 - inside / total) + " outside any"
+                : "nothing";
   line("allocated: " + bytes_of(attribution.at("total_bytes")) + ": " + share);
 }
 
@@ -215,13 +219,17 @@ void View::largest() {
                {"module", Align::left, true},
                {"dies in", Align::left, true}});
   for (const std::size_t i : order) {
-    std::string producer = report_name(profile_, tensors.cell(i, "producer_name"));
-    if (producer.empty()) producer = report_op(profile_, ops, tensors.cell(i, "born_op"));
+    std::string producer = report_op(profile_, ops, tensors.cell(i, "made_by_op"));
+    if (tensors.cell(i, "born_op").get<std::int64_t>() < 0) {
+      // Before the iteration only the op's name is known.
+      const std::string name = report_name(profile_, tensors.cell(i, "producer_name"));
+      if (!name.empty()) producer = name;
+    }
     std::string module = report_name(profile_, tensors.cell(i, "module_name"));
     table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
                number_text(tensors.cell(i, "touches_per_byte").get<double>(), 1),
-               count_text(tensors.cell(i, "accesses").size()), std::move(producer), module.empty() ? "-" : module,
-               report_op(profile_, ops, tensors.cell(i, "dies_op"))});
+               count_text(tensors.cell(i, "accesses").size()), report::op_text(producer), module.empty() ? "-" : module,
+               report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
   }
   table.write(out_, style_.width);
   const json& omitted = profile_.at("tensors").at("omitted");

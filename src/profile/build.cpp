@@ -104,10 +104,9 @@ std::uint32_t Builder::touching_op(const hearth_event& event, std::uint8_t& flag
 }
 
 void Builder::add(const hearth_event& event) {
-  if (!started_) {
-    started_ = true;
-    first_ns_ = event.time_ns;
-  }
+  // Listing and guarding what is alive takes time before the iteration goes on: it begins with what comes after that.
+  if (!started_) first_ns_ = event.time_ns;
+  started_ = started_ || (event.type != HEARTH_EVENT_LIVE && event.type != HEARTH_EVENT_GUARD);
   // Threads take their time stamp before their slot in the log, so neighbours may stand in the wrong order.
   if (event.time_ns > first_ns_) now_ns_ = std::max(now_ns_, event.time_ns - first_ns_);
   thread(event.thread);

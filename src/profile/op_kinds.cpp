@@ -9,9 +9,17 @@ namespace {
 // Both lists are sorted, for binary search.
 constexpr std::string_view kMetadataOps[] = {
     "_conj",
+    "_dimI",
+    "_dimV",
+    "_has_same_storage_numel",
+    "_indices",
+    "_is_zerotensor",
     "_neg_view",
+    "_nnz",
     "_reshape_alias",
     "_unsafe_view",
+    "_values",
+    "_version",
     "alias",
     "align_as",
     "align_to",
@@ -27,6 +35,7 @@ constexpr std::string_view kMetadataOps[] = {
     "conj",
     "contiguous",
     "data",
+    "dense_dim",
     "detach",
     "detach_",
     "diagonal",
@@ -41,10 +50,15 @@ constexpr std::string_view kMetadataOps[] = {
     "expand_as",
     "feature_dropout",
     "flatten",
+    "full",
+    "full_like",
+    "is_coalesced",
     "is_complex",
     "is_contiguous",
     "is_floating_point",
+    "is_leaf",
     "is_same_size",
+    "layout",
     "lift",
     "lift_fresh",
     "mT",
@@ -60,6 +74,7 @@ constexpr std::string_view kMetadataOps[] = {
     "new_zeros",
     "numel",
     "numpy_T",
+    "ones",
     "ones_like",
     "output_nr",
     "permute",
@@ -83,6 +98,7 @@ constexpr std::string_view kMetadataOps[] = {
     "set_data",
     "size",
     "slice",
+    "sparse_dim",
     "split",
     "split_with_sizes",
     "squeeze",
@@ -112,6 +128,7 @@ constexpr std::string_view kMetadataOps[] = {
     "view_as",
     "view_as_complex",
     "view_as_real",
+    "zeros",
     "zeros_like",
 };
 
@@ -171,5 +188,16 @@ bool contains(const std::string_view (&list)[N], std::string_view name) {
 
 bool is_metadata_op(std::string_view name) { return contains(kMetadataOps, name); }
 bool is_sparse_op(std::string_view name) { return contains(kSparseOps, name); }
+
+std::uint32_t making_op(const Profile& profile, const Tensor& tensor) {
+  if (tensor.born >= profile.ops.size()) return tensor.born;
+  std::uint32_t op = tensor.born;
+  while (is_metadata_op(profile.names[profile.ops[op].name])) {
+    const std::uint32_t parent = profile.ops[op].parent;
+    if (parent == kNone || profile.ops[parent].scope == kScopeUser) break;
+    op = parent;
+  }
+  return op;
+}
 
 }  // namespace hearth::profile

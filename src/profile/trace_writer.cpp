@@ -1,8 +1,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
-#include "profile/atomic_file.h"
+#include "platform/os_files.h"
 #include "profile/crc32.h"
 #include "profile/trace_file.h"
 
@@ -96,15 +97,18 @@ Result<void> write_trace(const std::string& path, const TraceInfo& info, std::sp
   const std::uint32_t trailer[2] = {body_crc.value(), kTraceByteOrder};
   static_assert(sizeof(trailer) == kTraceTrailerBytes);
 
-  AtomicFile file;
-  int error = file.open(path.c_str());
-  if (error == 0) error = file.write(&header, sizeof(header));
-  if (error == 0) error = file.write(info_text.data(), info_text.size());
-  if (error == 0) error = file.write(names_text.data(), names_text.size());
-  if (error == 0) error = file.write(events.data(), events.size_bytes());
-  if (error == 0) error = file.write(trailer, sizeof(trailer));
-  if (error == 0) error = file.commit(path.c_str(), replace);
-  file.discard();
+  const auto file = std::make_unique<os::NewFile>();  // two paths: too large for the stack of a thread
+  int error = os::create(path.c_str(), file.get());
+  const auto write = [&](const void* data, std::size_t bytes) {
+    if (error == 0) error = os::write_all(file->file, data, bytes);
+  };
+  write(&header, sizeof(header));
+  write(info_text.data(), info_text.size());
+  write(names_text.data(), names_text.size());
+  write(events.data(), events.size_bytes());
+  write(trailer, sizeof(trailer));
+  if (error == 0) error = os::publish(file.get(), replace ? os::Existing::replace : os::Existing::keep);
+  if (error != 0) os::abandon(file.get());
   if (error != 0) return failure(path, error);
   return {};
 }

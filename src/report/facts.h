@@ -79,7 +79,7 @@ struct LiveFacts {
 };
 
 struct KnobFact {
-  std::string name, value, origin;  // origin: built-in, system file, user file, environment
+  std::string name, value, origin;  // origin: default, system file, user file, environment
 };
 
 struct RunFacts {

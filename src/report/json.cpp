@@ -1,6 +1,6 @@
 #include "report/json.h"
 
-#include "profile/atomic_file.h"
+#include "platform/os_files.h"
 #include "report/json_writer.h"
 #include "report/live_json.h"
 #include "report/profile_json.h"
@@ -85,7 +85,7 @@ Prepared prepare(const RunFacts& facts, const profile::Profile* profile, const L
 }
 
 int write_prepared(int fd, const Prepared& prepared, const LiveFacts& live) {
-  if (const int error = profile::write_all(fd, prepared.text.data(), prepared.text.size()); error != 0) return error;
+  if (const int error = os::write_all(fd, prepared.text.data(), prepared.text.size()); error != 0) return error;
   FileSink sink(fd);
   write_tail(sink, live);
   return sink.error();

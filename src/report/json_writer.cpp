@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/atomic_file.h"
+#include "platform/os_files.h"
 
 namespace hearth::report {
 namespace {
@@ -31,7 +31,7 @@ std::size_t sequence_bytes(std::string_view text, std::size_t at) {
 }  // namespace
 
 void FileSink::pass_on(const char* data, std::size_t bytes) {
-  if (error_ == 0) error_ = profile::write_all(fd_, data, bytes);
+  if (error_ == 0) error_ = os::write_all(fd_, data, bytes);
 }
 
 JsonWriter JsonWriter::continuing(Sink& sink) {

@@ -104,6 +104,11 @@ std::string bucket_text(std::uint32_t bucket, double base, std::uint32_t buckets
   return bound(bucket - 1) + " .. " + bound(bucket);
 }
 
+std::string op_text(std::string_view name) {
+  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+  return name.starts_with(kEngine) ? "engine: " + std::string(name.substr(kEngine.size())) : std::string(name);
+}
+
 std::string shortened(std::string_view text, std::size_t width) {
   const std::size_t length = width_of(text);
   if (length <= width) return std::string(text);

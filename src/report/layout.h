@@ -20,6 +20,9 @@ std::string percent_text(double share);                // 0.5 -> "50.0 %"
 // Touches per byte that bucket k of the classes holds: "< 1", "1 .. 2", ">= 4".
 std::string bucket_text(std::uint32_t bucket, double base, std::uint32_t buckets);
 
+// An op's name without what all ops of its kind share: the engine's scope around an autograd node.
+std::string op_text(std::string_view name);
+
 // At most `width` code points; a longer text loses its middle to "...", since names differ at both ends.
 std::string shortened(std::string_view text, std::size_t width);
 

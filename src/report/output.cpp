@@ -119,8 +119,7 @@ std::string numbered_path(const std::string& path, std::uint32_t n) {
 
 Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs) {
   const std::string asked = expand_path(pattern, inputs);
-  // Room for the temporary's and the number's suffix.
-  if (asked.size() + 32 > profile::AtomicFile::kMaxPath) return Error{"the path is too long; name a shorter one"};
+  if (asked.size() > Output::kLongestPath) return Error{"the path is too long; name a shorter one"};
   if (asked.empty() || asked.back() == '/') return Error{"\"" + asked + "\" names no file"};
   if (is_device(asked.c_str())) return Chosen{asked, false};
   if (const std::string problem = directory_problem(directory_of(asked)); !problem.empty()) return Error{problem};
@@ -133,7 +132,7 @@ Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs)
 
 bool Output::set_path(const char* path) {
   const std::size_t length = std::strlen(path);
-  if (length + 32 > sizeof(path_)) return false;
+  if (length > kLongestPath) return false;
   std::memcpy(path_, path, length + 1);
   device_ = is_device(path);
   owned_ = moved_ = false;
@@ -144,7 +143,7 @@ int Output::publish(const Prepared& prepared, const LiveFacts& live) {
   // A signal may interrupt a publish of its own thread: waiting would never end.
   if (busy_.exchange(true, std::memory_order_acquire)) return EBUSY;
   const int error = write(prepared, live);
-  file_.discard();
+  os::abandon(&file_);
   busy_.store(false, std::memory_order_release);
   return error;
 }
@@ -157,16 +156,16 @@ int Output::write(const Prepared& prepared, const LiveFacts& live) {
     close(fd);
     return error;
   }
-  if (const int error = file_.open(path_); error != 0) return error;
-  if (const int error = write_prepared(file_.fd(), prepared, live); error != 0) return error;
+  if (const int error = os::create(path_, &file_); error != 0) return error;
+  if (const int error = write_prepared(file_.file, prepared, live); error != 0) return error;
   return commit();
 }
 
 int Output::commit() {
-  if (owned_) return file_.commit(path_, true);
+  if (owned_) return os::publish(&file_, os::Existing::replace);
   for (std::uint32_t n = 0; n <= kMaxNumber; ++n) {
     if (!write_numbered(candidate_, sizeof(candidate_), path_, n)) return ENAMETOOLONG;
-    const int error = file_.commit(candidate_, false);
+    const int error = os::publish(&file_, os::Existing::keep, candidate_);
     if (error == EEXIST) continue;
     if (error != 0) return error;
     owned_ = true;

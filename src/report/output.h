@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "profile/atomic_file.h"
+#include "platform/os_files.h"
 #include "report/json.h"
 
 namespace hearth::report {
@@ -40,6 +40,10 @@ Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs)
 // Trivially destructible, so that it may be a global of the preloaded library.
 class Output {
  public:
+  // Room for the suffixes of temporaries and numbers.
+  static constexpr std::size_t kMaxPath = sizeof(os::NewFile::path);
+  static constexpr std::size_t kLongestPath = kMaxPath - 48;
+
   constexpr Output() = default;
   // False if the path is too long.
   bool set_path(const char* path);
@@ -53,9 +57,9 @@ class Output {
   int write(const Prepared& prepared, const LiveFacts& live);
   int commit();
 
-  char path_[profile::AtomicFile::kMaxPath] = {};
-  char candidate_[profile::AtomicFile::kMaxPath] = {};
-  profile::AtomicFile file_;
+  char path_[kMaxPath] = {};
+  char candidate_[kMaxPath] = {};
+  os::NewFile file_;  // not on the stack: a signal handler's is small
   bool device_ = false;
   bool owned_ = false;
   bool moved_ = false;

@@ -6,6 +6,7 @@
 
 #include "profile/agreement.h"
 #include "profile/classes.h"
+#include "profile/op_kinds.h"
 
 namespace hearth::report {
 namespace {
@@ -48,11 +49,12 @@ std::vector<bool> chosen_tensors(const Profile& profile, std::size_t limit) {
   return chosen;
 }
 
-void write_tensor(JsonWriter& json, const profile::Tensor& tensor) {
+void write_tensor(JsonWriter& json, const Profile& profile, const profile::Tensor& tensor) {
   json.begin_array();
   json.value(tensor.serial).value(tensor.bytes);
   json.value(profile::lifetime_name(tensor.lifetime)).value(std::uint32_t{tensor.frequency});
-  json.value(op_index(tensor.born)).value(op_index(tensor.dies));
+  json.value(op_index(tensor.born)).value(op_index(profile::making_op(profile, tensor)));
+  json.value(op_index(tensor.dies));
   json.value(tensor.born_position).value(tensor.dies_position);
   json.value(tensor.born_ns).value(tensor.dies_ns);
   json.value(tensor.nth).value(tensor.producer).value(tensor.module);
@@ -74,9 +76,10 @@ void write_tensors(JsonWriter& json, const Profile& profile, std::size_t limit) 
   const std::vector<bool> chosen = chosen_tensors(profile, limit);
   std::uint64_t omitted = 0, omitted_bytes = 0, omitted_accesses = 0;
   json.key("tensors").begin_object();
-  write_columns(json, {"serial", "bytes", "lifetime", "frequency", "born_op", "dies_op", "born_position",
-                       "dies_position", "born_ns", "dies_ns", "nth", "producer_name", "module_name", "own_pages",
-                       "scratch", "watch", "sampled_pages", "touches_per_byte", "accesses"});
+  write_columns(json, {"serial",     "bytes",   "lifetime",      "frequency",        "born_op",
+                       "made_by_op", "dies_op", "born_position", "dies_position",    "born_ns",
+                       "dies_ns",    "nth",     "producer_name", "module_name",      "own_pages",
+                       "scratch",    "watch",   "sampled_pages", "touches_per_byte", "accesses"});
   json.key("access_columns").begin_array();
   for (const char* name : {"op", "operand", "fault", "bytes", "faults", "pages", "samples", "flags"}) json.value(name);
   json.end_array();
@@ -84,7 +87,7 @@ void write_tensors(JsonWriter& json, const Profile& profile, std::size_t limit) 
   for (std::size_t i = 0; i < profile.tensors.size(); ++i) {
     if (chosen[i]) {
       json.newline();
-      write_tensor(json, profile.tensors[i]);
+      write_tensor(json, profile, profile.tensors[i]);
       continue;
     }
     ++omitted;

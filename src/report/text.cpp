@@ -5,6 +5,7 @@
 
 #include "profile/agreement.h"
 #include "profile/classes.h"
+#include "profile/op_kinds.h"
 #include "report/layout.h"
 #include "report/live_json.h"
 
@@ -73,6 +74,12 @@ void write_classes(std::string& out, const Profile& profile) {
   if (!table.empty()) table.write(out, kWidth);
 }
 
+std::string made_by(const Profile& profile, const profile::Tensor& tensor) {
+  const std::uint32_t op = profile::making_op(profile, tensor);
+  if (op < profile.ops.size()) return op_text(profile.names[profile.ops[op].name]);
+  return tensor.producer != 0 ? profile.names[tensor.producer] : "-";
+}
+
 void write_largest(std::string& out, const Profile& profile) {
   constexpr std::size_t kRows = 5;
   std::vector<const profile::Tensor*> order;
@@ -86,8 +93,7 @@ void write_largest(std::string& out, const Profile& profile) {
                {"module", Table::Align::left, true}});
   for (std::size_t i = 0; i < rows; ++i) {
     table.add({bytes_text(real(order[i]->bytes)), profile::lifetime_name(order[i]->lifetime),
-               order[i]->producer != 0 ? profile.names[order[i]->producer] : "-",
-               order[i]->module != 0 ? profile.names[order[i]->module] : "-"});
+               made_by(profile, *order[i]), order[i]->module != 0 ? profile.names[order[i]->module] : "-"});
   }
   if (!table.empty()) table.write(out, kWidth);
 }

@@ -188,9 +188,21 @@ TEST(Agreement, EveryReasonHasANameAndASentence) {
   EXPECT_STREQ(reason_name(Reason::empty_operand), "empty_operand");
 }
 
+TEST(OpKinds, TheMakerIsTheFirstOpThatComputes) {
+  Script script;
+  script.begin("step", kScopeUser).begin("aten::relu").begin("aten::empty_like").begin("aten::empty").alloc(1, 8);
+  script.end("aten::empty").end("aten::empty_like").end("aten::relu").begin("aten::empty").alloc(2, 8);
+  script.end("aten::empty").end("step").alloc(3, 8);
+  const Profile profile = script.build();
+  EXPECT_EQ(making_op(profile, profile.tensors[0]), 1u);
+  EXPECT_EQ(making_op(profile, profile.tensors[1]), 4u) << "not the user's scope";
+  EXPECT_EQ(making_op(profile, profile.tensors[2]), kOutside);
+}
+
 TEST(OpKinds, KnowTheDispatchersNamesOnly) {
   EXPECT_TRUE(is_metadata_op("aten::_reshape_alias"));
   EXPECT_TRUE(is_metadata_op("aten::view"));
+  EXPECT_TRUE(is_metadata_op("aten::_nnz"));
   EXPECT_FALSE(is_metadata_op("view"));
   EXPECT_FALSE(is_metadata_op("aten::add"));
   EXPECT_TRUE(is_sparse_op("aten::index_select"));

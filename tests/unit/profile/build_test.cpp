@@ -204,6 +204,14 @@ TEST(Build, TheTimelineIsThinnedAndKeepsThePeak) {
   EXPECT_EQ(profile.timeline.back().live_bytes, 4999u * 10);
 }
 
+TEST(Build, TheIterationBeginsWhenWhatIsAliveHasBeenListed) {
+  Script script;
+  for (std::uint32_t i = 1; i <= 100; ++i) script.live(i, 8).guard(i);
+  script.op("a");
+  EXPECT_EQ(script.build().ops[0].begin_ns, 0u);
+  EXPECT_EQ(script.build().duration_ns, 10u);
+}
+
 TEST(Build, TimeStampsOutOfOrderNeverRunBackwards) {
   Script script;
   script.op("a").op("b");

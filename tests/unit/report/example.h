@@ -24,7 +24,7 @@ inline RunFacts example_facts() {
   facts.torch_version = "2.13.0";
   facts.adapter = "/opt/libhearth_torch.so";
   facts.min_size = 1024;
-  facts.knobs = {{"HEARTH_PROFILE", "faults", "built-in"}, {"HEARTH_MIN_SIZE", "1K", "environment"}};
+  facts.knobs = {{"HEARTH_PROFILE", "faults", "default"}, {"HEARTH_MIN_SIZE", "1K", "environment"}};
   LiveFacts& live = facts.live;
   live.state = HEARTH_STATE_OBSERVE;
   live.written_because = "exit";
@@ -41,7 +41,7 @@ inline RunFacts example_facts() {
   live.peak_bytes = 45'600'000;
   live.guard.faults = 77;
   live.perf_status = "off";
-  live.profiled = {true, 3, "faults", 3'000'000, 2'000'000, 45'000, 71, 0};
+  live.profiled = {true, 3, "faults", 3'000'000, 2'000'000, 45'000, 5'000, 71, 0};
   live.degradations[0] = {"no precise samples", "perf_event_open: EACCES", "set kernel.perf_event_paranoid to 2"};
   live.degradation_count = 1;
   return facts;

@@ -61,7 +61,7 @@ TEST_F(JsonReport, HoldsTheProfile) {
   const json& weight = of.at("tensors").at("rows").at(0);
   EXPECT_EQ(weight.at(2), "persistent");
   EXPECT_EQ(weight.at(4), -1) << "born before";
-  EXPECT_EQ(weight.at(5), -2) << "dies after";
+  EXPECT_EQ(weight.at(6), -2) << "dies after";
   EXPECT_EQ(weight.back().size(), 3u);
   EXPECT_EQ(weight.back().at(0).size(), of.at("tensors").at("access_columns").size());
   EXPECT_EQ(of.at("agreement").at("innermost").at("raw_precision"), 0.9);
