@@ -56,8 +56,8 @@ def _digits(datasets, size, channels, seed):
 def _photos(datasets, size, channels, seed):
     try:
         photos = datasets.load_sample_images().images
-    except ImportError as error:
-        sys.exit(f"--images photos decodes JPEG files: {error}; install it with `pip install pillow` or "
+    except ImportError:
+        sys.exit("--images photos decodes JPEG files, and there is no Pillow: install it with `pip install pillow` or "
                  "`apt-get install python3-pil`, or use --images digits")
     crops, labels = [], []
     for label, photo in enumerate(photos):
