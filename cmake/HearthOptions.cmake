@@ -28,8 +28,6 @@ target_compile_options(hearth_flags INTERFACE -Wall -Wextra -Wconversion -Wshado
   $<$<BOOL:${HEARTH_WERROR}>:-Werror> -fvisibility=hidden -fvisibility-inlines-hidden)
 target_include_directories(hearth_flags INTERFACE
   ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/profiler)
-# The compiler driver names libm for every C++ program; what is not used shall not be loaded.
-target_link_options(hearth_flags INTERFACE -Wl,--as-needed)
 if(HEARTH_SANITIZE)
   target_compile_options(hearth_flags INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(hearth_flags INTERFACE -fsanitize=${HEARTH_SANITIZE})
