@@ -19,9 +19,12 @@ struct CheckOptions {
   bool json = false;
 };
 
+constexpr std::string_view kActive = "active";
+constexpr std::string_view kLimited = "limited";
+
 struct Verdict {
   int status;
-  const char* word;
+  std::string_view word;
   std::string text;
 };
 
@@ -40,9 +43,9 @@ Verdict judge_counts(const Json& facts) {
   const std::string seen = fmt::format("{} of {} tensors came through the hook", made, made);
   const auto iterations = facts.value("iterations", std::uint64_t{0});
   if (iterations == 0) {
-    return {0, "limited", seen + ", but no training step was recognised: is there an adapter for this PyTorch?"};
+    return {0, kLimited, seen + ", but no training step was recognised: no adapter for this PyTorch is at work"};
   }
-  return {0, "active", fmt::format("{}; {} training steps recognised", seen, iterations)};
+  return {0, kActive, fmt::format("{}; {} training steps recognised", seen, iterations)};
 }
 
 Verdict judge(const Json& facts, bool enabled) {
@@ -78,8 +81,9 @@ void print_text(const Json& facts, const Verdict& verdict) {
   }
   fmt::print("library  {}\n", facts.value("library", ""));
   fmt::print("verdict  {}: {}\n", verdict.word, verdict.text);
-  if (verdict.status == 0) fmt::print("next     hearth run --stats YOUR_SCRIPT.py\n");
-  if (verdict.status != 0) fmt::print("next     hearth info\n");
+  const std::string active = "hearth run --stats YOUR_SCRIPT.py";
+  const std::string limited = "scripts/setup --torch " + facts.value("python", "");
+  fmt::print("next     {}\n", verdict.word == kActive ? active : verdict.word == kLimited ? limited : "hearth info");
 }
 
 void check(const CheckOptions& options) {
