@@ -15,7 +15,10 @@ namespace {
 
 // Iterations 0 and 1 create gradients, optimizer state and oneDNN primitives; two alike in a row mean that it settled.
 constexpr std::uint32_t kAlikeBeforeProfile = 2;
-// A loop whose iterations never repeat exactly (every batch of another shape) is profiled anyway from this one on.
+// Sizes that depend on the data (sparse gradients, packed sequences) never repeat exactly; so many iterations with the
+// same ops in a row are alike enough.
+constexpr std::uint32_t kAlikeInOpsBeforeProfile = 4;
+// A loop whose iterations never repeat at all is profiled anyway from this one on.
 constexpr std::uint64_t kProfileRegardlessAt = 24;
 // A profiled iteration that turned out unlike the expected one is thrown away, this often.
 constexpr std::uint32_t kMaxAttempts = 4;
@@ -30,8 +33,13 @@ bool time_to_profile(const iteration::Closed& closed) {
   if (g.profile.attempts >= kMaxAttempts) return false;
   if (g.knobs.profile_at > 0) return closed.number + 1 >= g.knobs.profile_at;
   if (closed.consecutive >= kAlikeBeforeProfile) return true;
-  g.profile.signature_varied = closed.number >= kProfileRegardlessAt;
+  g.profile.signature_varied = g.alike_in_ops >= kAlikeInOpsBeforeProfile || closed.number >= kProfileRegardlessAt;
   return g.profile.signature_varied;
+}
+
+void count_alike_in_ops(std::uint64_t ops) {
+  g.alike_in_ops = ops == g.last_ops ? g.alike_in_ops + 1 : 1;
+  g.last_ops = ops;
 }
 
 bool guarded_mode() {
@@ -141,8 +149,8 @@ void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   access::stop();
   if (access::stats().handler_stolen) tell_stolen_handler();
   g.phase.store(Phase::observe, std::memory_order_release);
-  const bool as_expected = closed.consecutive > kAlikeBeforeProfile || g.profile.signature_varied ||
-                           g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
+  const bool alike = g.profile.signature_varied ? g.alike_in_ops > 1 : closed.consecutive > kAlikeBeforeProfile;
+  const bool as_expected = alike || g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
   if (!as_expected) return;
   g.profile.duration_ns = now_ns - g.profile.begin_ns;
   ++g.profile.completed;
@@ -200,6 +208,7 @@ void iteration_closed() {
     g.profile.completed = 0;
     g.duration_count = 0;
   }
+  count_alike_in_ops(closed.signature.ops);
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {

@@ -116,6 +116,8 @@ struct Runtime {
   std::uint64_t perf_samples = 0;
   std::uint64_t durations_ns[kDurations] = {};
   std::uint32_t duration_count = 0;
+  std::uint64_t last_ops = 0;      // signature of the last iteration's ops
+  std::uint32_t alike_in_ops = 0;  // iterations in a row with it
   std::uint64_t opened_ns = 0;  // when the open iteration began
   std::uint32_t owner_pid = 0;
   bool forked = false;             // this is a child; set in the child
