@@ -35,12 +35,15 @@ struct Trigger {
   std::atomic<int> status{-1};
 } g_trigger;
 
+// Before record(): its variable arguments alone would cost as much as what is measured.
+inline bool silent() {
+  if (!g_silent.load(std::memory_order_relaxed)) return false;
+  g_events.store(g_events.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return true;
+}
+
 // "<kind> <thread> <numbers...>"
 void record(char kind, const char* format, ...) {
-  if (g_silent.load(std::memory_order_relaxed)) {
-    g_events.store(g_events.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return;
-  }
   if (t_thread == 0) t_thread = ++g_threads;
   char text[160];
   const int length = std::snprintf(text, sizeof text, "%c %u ", kind, t_thread);
@@ -62,10 +65,15 @@ std::uint32_t intern(const char* text, std::uint64_t length) {
   return g_ids.try_emplace(std::string(text, length), next).first->second;
 }
 void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
+  if (silent()) return;
   record('B', "%u %u %lld", name, scope, static_cast<long long>(sequence));
 }
-void op_end() { record('E', "%d", 0); }
+void op_end() {
+  if (silent()) return;
+  record('E', "%d", 0);
+}
 void operand(const void* storage, std::uint64_t bytes, std::uint64_t view, std::uint32_t access) {
+  if (silent()) return;
   record('O', "%llu %llu %llu %u", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(storage)),
          static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(view), access);
 }

@@ -1,4 +1,6 @@
 """Whole trainings: same losses with the adapter, modules, compiled code, workers, the allocator."""
+import importlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -114,7 +116,19 @@ class Modules(AdapterTest):
         self.assertTrue(record.named("aten::addmm") or record.named("aten::linear"))
 
 
-@unittest.skipIf(TORCH < (2, 1), "inductor needs a newer PyTorch for this Python")
+def inductor_lacks():
+    if TORCH < (2, 1):
+        return "a newer PyTorch"
+    if shutil.which("g++") is None:
+        return "g++"
+    try:
+        importlib.import_module("setuptools.command.build_ext")
+    except ImportError:
+        return "setuptools"
+    return ""
+
+
+@unittest.skipIf(inductor_lacks(), "inductor lacks " + inductor_lacks())
 class Inductor(AdapterTest):
     def test_extern_ops_are_seen_and_results_are_the_same(self):
         def function(x, w):
