@@ -27,7 +27,17 @@ class Dispositions : public ::testing::Test {
   void SetUp() override { g_ours = g_theirs = 0; }
   void TearDown() override {
     give_back(SIGUSR1);
-    signal(SIGUSR1, SIG_DFL);
+    install(SIG_DFL);
+  }
+  // By system call: sanitizers put handlers of their own in the place of what goes through libc.
+  static void install(void (*handler)(int)) {
+    const KernelAction action{reinterpret_cast<std::uintptr_t>(handler), 0, 0, 0};
+    raw_sigaction(SIGUSR1, &action, nullptr);
+  }
+  static KernelAction installed() {
+    KernelAction action;
+    raw_sigaction(SIGUSR1, nullptr, &action);
+    return action;
   }
   static struct sigaction action(void (*handler)(int), int flags = 0) {
     struct sigaction made {};
@@ -38,11 +48,11 @@ class Dispositions : public ::testing::Test {
 };
 
 TEST_F(Dispositions, YieldTakesOnlyADefaultDisposition) {
-  signal(SIGUSR1, their_handler);
+  install(their_handler);
   EXPECT_FALSE(take(SIGUSR1, our_handler, 0, Policy::yield));
-  signal(SIGUSR1, SIG_IGN);
+  install(SIG_IGN);
   EXPECT_FALSE(take(SIGUSR1, our_handler, 0, Policy::yield));
-  signal(SIGUSR1, SIG_DFL);
+  install(SIG_DFL);
   EXPECT_TRUE(take(SIGUSR1, our_handler, 0, Policy::yield));
   EXPECT_FALSE(take(SIGUSR1, our_handler, 0, Policy::yield)) << "taken already";
   raise(SIGUSR1);
@@ -68,7 +78,7 @@ TEST_F(Dispositions, YieldIsInvisibleAndGivesWay) {
 }
 
 TEST_F(Dispositions, RecordKeepsOursAndShowsTheProgramItsOwn) {
-  signal(SIGUSR1, their_handler);
+  install(their_handler);
   ASSERT_TRUE(take(SIGUSR1, our_handler, 0, Policy::record));
   struct sigaction old {};
   struct sigaction wanted = action(nullptr, SA_SIGINFO | SA_RESTART);
@@ -85,10 +95,8 @@ TEST_F(Dispositions, RecordKeepsOursAndShowsTheProgramItsOwn) {
   EXPECT_EQ(g_theirs, 0);
 
   give_back(SIGUSR1);
-  struct sigaction real {};
-  sigaction(SIGUSR1, nullptr, &real);
-  EXPECT_EQ(real.sa_sigaction, their_full_handler);
-  EXPECT_TRUE(sigismember(&real.sa_mask, SIGHUP));
+  EXPECT_EQ(installed().handler, reinterpret_cast<std::uintptr_t>(their_full_handler));
+  EXPECT_EQ(installed().mask, signal_bit(SIGHUP));
 }
 
 TEST_F(Dispositions, PassOnCallsUnderTheMaskTheKernelWouldHaveSet) {
@@ -114,8 +122,7 @@ TEST_F(Dispositions, PassOnCallsUnderTheMaskTheKernelWouldHaveSet) {
 
 TEST_F(Dispositions, GiveBackLeavesAThiefAlone) {
   ASSERT_TRUE(take(SIGUSR1, our_handler, 0, Policy::record));
-  const KernelAction theft{reinterpret_cast<std::uintptr_t>(their_handler), 0, 0, 0};
-  raw_sigaction(SIGUSR1, &theft, nullptr);
+  install(their_handler);
   EXPECT_FALSE(still_ours(SIGUSR1));
   give_back(SIGUSR1);
   EXPECT_FALSE(taken(SIGUSR1));
