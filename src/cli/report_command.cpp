@@ -87,6 +87,9 @@ void add_report(CLI::App& app) {
   CLI::Option* json = command->add_flag("--json", options->json, "JSON with names resolved and tables as objects");
   command->add_flag("--csv", options->csv, "the tensors as CSV")->excludes(json);
   command->add_flag("--ascii", options->ascii, "plot with ASCII characters only");
+  command->footer(
+      "\nExamples:\n  HEARTH_REPORT=r.json hearth run -- python train.py; hearth report r.json\n"
+      "  hearth report r.json --top 40\n  hearth report r.json --csv > tensors.csv");
   command->callback([options] { show(*options); });
 }
 

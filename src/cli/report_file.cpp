@@ -58,6 +58,9 @@ Result<json> checked(json document, const std::string& path) {
       document["generator"].value("name", json()) != "hearth") {
     return Error{path + ": JSON, but not a Hearth report" + cure};
   }
+  if (document.contains("normalised")) {
+    return Error{path + ": what hearth report --json printed; name the report itself"};
+  }
   const json version = document.value("schema_version", json());
   if (version != kSchemaVersion) {
     return Error{path + ": schema_version " + version.dump() + ", this program reads " +
@@ -161,6 +164,7 @@ std::string report_op(const json& profile, const ReportTable& ops, const json& i
 
 json normalised(const json& report) {
   json out = report;
+  out["normalised"] = true;
   if (report.at("profile").is_null()) return out;
   const json& profile = report.at("profile");
   const ReportTable ops(profile.at("ops")), tensors(profile.at("tensors")), timeline(profile.at("timeline"));

@@ -88,6 +88,9 @@ void add_trace(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "trace written by HEARTH_TRACE")->required();
   command->add_flag("--dump", options->dump, "print every event as CSV");
+  command->footer(
+      "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth trace t.trace\n"
+      "  hearth trace t.trace --dump > events.csv\n  hearth report t.trace");
   command->callback([options] {
     const Result<Trace> trace = profile::read_trace(options->file);
     if (!trace) fail(kFailed, trace.error());
