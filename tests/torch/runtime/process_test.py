@@ -35,6 +35,7 @@ if __name__ == "__main__":
 
 FORKS = TRAINING + '''
 import time
+torch.set_num_threads(1)  # OpenMP's own threads do not survive a fork, with or without us
 stop = False
 def churn():
     while not stop:
@@ -83,6 +84,7 @@ class Workers(unittest.TestCase):
     def test_fork_in_the_middle_of_the_profiled_iteration(self):
         script = TRAINING + '''
 def fork(i):
+    torch.set_num_threads(1)
     pid = os.fork()
     if pid == 0:
         total = sum(p.sum().item() for p in [torch.ones(30000)] * 3)
