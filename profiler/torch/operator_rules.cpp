@@ -68,6 +68,15 @@ bool contains(const std::string_view (&sorted)[n], std::string_view text) {
   return std::binary_search(std::begin(sorted), std::end(sorted), text);
 }
 
+template <std::size_t n>
+constexpr bool is_sorted(const std::string_view (&texts)[n]) {
+  for (std::size_t i = 1; i < n; ++i) {
+    if (!(texts[i - 1] < texts[i])) return false;
+  }
+  return true;
+}
+static_assert(is_sorted(kTouchesNothing) && is_sorted(kOverwrites), "they are searched by halves");
+
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 bool ends_with(std::string_view text, std::string_view suffix) {
