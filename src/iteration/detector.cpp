@@ -69,8 +69,8 @@ bool Detector::allocation(std::size_t bytes) {
 
 bool Detector::token(std::uint32_t name) {
   if (source_ > Source::period) return false;
-  const bool boundary = period_.feed({name, static_cast<std::uint32_t>(allocations_ - deallocations_),
-                                      static_cast<std::uint32_t>(allocations_)});
+  const bool boundary = period_.feed(
+      {name, static_cast<std::uint32_t>(allocations_ - deallocations_), static_cast<std::uint32_t>(allocations_)});
   const Source source = period_.period() == 0 ? Source::none : Source::period;
   if (source != source_) {
     retraction_ = period_.take_retraction() || retraction_;
@@ -115,9 +115,7 @@ bool Detector::mark_begin() {
   return false;
 }
 
-bool Detector::mark_end() {
-  return marks_.end() && close(Source::marks);
-}
+bool Detector::mark_end() { return marks_.end() && close(Source::marks); }
 
 void Detector::decide_by(Source source) {
   source_ = source;
@@ -152,8 +150,6 @@ bool Detector::take_retraction() {
   return taken;
 }
 
-bool Detector::needs_ops() const {
-  return source_ <= Source::period || !settled_ || election_.needs_ops();
-}
+bool Detector::needs_ops() const { return source_ <= Source::period || !settled_ || election_.needs_ops(); }
 
 }  // namespace hearth::iteration

@@ -53,8 +53,8 @@ class Detector {
   Source source() const { return source_; }
   std::uint32_t signatures_cached() const { return cache_.size(); }
   const SignatureCache::Entry& cached(std::uint32_t index) const { return cache_.entry(index); }
-  std::uint32_t period() const { return period_.period(); }      // tokens; 0 = none known
-  std::uint64_t odd_marks() const { return marks_.odd(); }       // nested or unbalanced
+  std::uint32_t period() const { return period_.period(); }  // tokens; 0 = none known
+  std::uint64_t odd_marks() const { return marks_.odd(); }   // nested or unbalanced
   // The profile of an iteration that turned out to be part of a longer one is void; true until acknowledged.
   bool take_retraction();
   // Does the detector need op marks, or do steps and allocations suffice from here on?

@@ -76,10 +76,10 @@ class PeriodTracker {
   std::uint64_t foreign_ = 0;  // tokens explained by nothing, in former stretches
 
   // Since the deviation:
-  std::uint32_t stretch_ = 0;      // tokens; 0 = aligned
-  std::uint32_t going_on_ = 0;     // of them at the end, equal to the pattern from cursor_
-  std::uint32_t restarting_ = 0;   // of them at the end, equal to the pattern's beginning
-  std::uint32_t closed_at_ = 0;    // stretch_ when a boundary was told in it; 0 = none
+  std::uint32_t stretch_ = 0;     // tokens; 0 = aligned
+  std::uint32_t going_on_ = 0;    // of them at the end, equal to the pattern from cursor_
+  std::uint32_t restarting_ = 0;  // of them at the end, equal to the pattern's beginning
+  std::uint32_t closed_at_ = 0;   // stretch_ when a boundary was told in it; 0 = none
   bool excused_ = false;
   std::array<std::uint32_t, kRecent> recent_{};
 };

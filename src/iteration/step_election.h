@@ -39,9 +39,9 @@ class StepElection {
   bool take_retraction();
 
  private:
-  static constexpr std::uint32_t kInsides = 64;    // remembered steps
+  static constexpr std::uint32_t kInsides = 64;  // remembered steps
   static constexpr std::uint32_t kLongestRhythm = 8;
-  static constexpr std::uint32_t kRhythms = 3;     // repeats before a rhythm is believed, at first
+  static constexpr std::uint32_t kRhythms = 3;  // repeats before a rhythm is believed, at first
   static constexpr std::uint32_t kMostRhythms = 8;
   static constexpr std::uint64_t kUnknownDistance = 8;
 
@@ -61,8 +61,8 @@ class StepElection {
   std::uint64_t distance_ = kUnknownDistance;
 
   std::array<std::uint64_t, kInsides> insides_{};
-  std::uint64_t seen_ = 0;              // steps of the elected name
-  std::uint32_t rhythm_ = 0;            // steps until the insides repeat; 0 = no alternation known
+  std::uint64_t seen_ = 0;    // steps of the elected name
+  std::uint32_t rhythm_ = 0;  // steps until the insides repeat; 0 = no alternation known
   std::uint32_t demanded_ = kRhythms;
   std::uint64_t closing_inside_ = 0;
   bool retraction_ = false;

@@ -70,10 +70,9 @@ void* allocate(std::uint64_t bytes) { return g_alloc(bytes); }
 void release(void* pointer) { g_free(pointer); }
 void log_line(std::uint32_t, const char* message) { std::fprintf(stderr, "recorder: %s\n", message); }
 
-constexpr hearth_bridge kBridge{HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,       op_begin,
-                                op_end,                operand,               step_begin,   step_end,
-                                module_event,          module_event,          allocate,     release,
-                                log_line};
+constexpr hearth_bridge kBridge{
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,  operand, step_begin, step_end,
+    module_event,          module_event,          allocate, release,  log_line};
 hearth_adapter g_adapter{};
 
 int find_c10(dl_phdr_info* info, std::size_t, void* name) {

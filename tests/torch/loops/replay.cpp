@@ -1,7 +1,7 @@
 // Plays recordings (compact.py) to the iteration detector and prints what it decides; for developers.
 //
-//   g++ -std=c++20 -O2 -I include -I src -I tests tests/torch/loops/replay.cpp src/{iteration,platform,base}/*.cpp -o replay
-//   replay [--unknown] tests/data/loops/*.txt
+//   g++ -std=c++20 -O2 -I include -I src -I tests tests/torch/loops/replay.cpp src/{iteration,platform,base}/*.cpp -o
+//   replay replay [--unknown] tests/data/loops/*.txt
 #include <cstdio>
 #include <cstring>
 

@@ -72,7 +72,7 @@ TEST(PeriodProperty, RepeatedLayersInsideTheIteration) {
     once.insert(once.end(), end.begin(), end.end());
     Player loop;
     for (int i = 0; i < 30; ++i) play(loop, once);
-    ASSERT_EQ(loop.detector.period(), once.size()) << "trial " << trial << " layers " << layers << " of " << layer.size();
+    ASSERT_EQ(loop.detector.period(), once.size()) << "trial " << trial << ", " << layers << " of " << layer.size();
   }
 }
 
@@ -87,7 +87,8 @@ TEST(PeriodProperty, BoundariesSurviveInsertions) {
     const std::size_t before = loop.closed.size();
     for (int i = 0; i < 200; ++i) {
       Sequence changed = once;
-      if (random.below(4) == 0) changed.insert(changed.begin() + random.below(static_cast<std::uint32_t>(once.size())), 99);
+      const std::uint32_t place = random.below(static_cast<std::uint32_t>(once.size()));
+      if (random.below(4) == 0) changed.insert(changed.begin() + place, 99);
       play(loop, changed);
     }
     ASSERT_EQ(loop.closed.size() - before, 200u) << "trial " << trial;
