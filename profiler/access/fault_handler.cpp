@@ -76,32 +76,35 @@ void open_whole_tensor(std::uint32_t header) {
   open_range(header, 0, UINTPTR_MAX, Until::stopped, HEARTH_ACCESS_UNKNOWN);
 }
 
-// True if the page was shut against this access and now is open.
-bool open_page(std::uint32_t header, TensorSlot slot, std::uintptr_t page, hearth_access access) {
+enum class Found : std::uint8_t { shut, open, not_guarded };  // against this access; `shut` has been opened
+
+Found open_page(std::uint32_t header, TensorSlot slot, std::uintptr_t page, hearth_access access) {
   PagePool& pool = g_guard.pool;
   const std::uint32_t index = find_page(header, page);
-  if (index == 0) return false;
+  if (index == 0) return Found::not_guarded;
   Word& word = pool.at(index);
   bool waited = false;
   const std::uint64_t before = lock(word, &waited);
   if (waited) count(g_guard.raced);
   const State state = state_of(before);
-  if (state == State::dead) return false;
+  if (state == State::dead) return Found::not_guarded;
   if (state == State::open || (state == State::readable && access == HEARTH_ACCESS_READ)) {
+    // Asked while the word is ours: at the next mark the answer would be no.
+    const bool open = accessible(page, access);
     unlock(word, before);
-    return false;
+    return open ? Found::open : Found::not_guarded;
   }
   const bool for_reading = access == HEARTH_ACCESS_READ;
   if (protect(page, kPageBytes, for_reading ? PROT_READ : PROT_READ | PROT_WRITE) != 0) {
     unlock(word, before);
     open_whole_tensor(header);
     report(slot, page, access);
-    return true;
+    return Found::shut;
   }
   report(slot, page, access);
   unlock(word, with_state(before | kListed, for_reading ? State::readable : State::open));
   if ((before & kListed) == 0) pool.list(index);
-  return true;
+  return Found::shut;
 }
 
 bool ours(std::uintptr_t address, hearth_access access) {
@@ -113,14 +116,20 @@ bool ours(std::uintptr_t address, hearth_access access) {
   registry::Registry* registry = g.registry.load(std::memory_order_acquire);
   if (registry == nullptr) return false;
   // By the page's first byte: a vectorised loop may read beyond the tensor's last one, within its last page.
-  const TensorSlot slot = registry->find(reinterpret_cast<const void*>(page));
-  const std::uint32_t header = slot ? registry->at(slot).watch.load(std::memory_order_acquire) : 0;
-  if (header != 0 && open_page(header, slot, page, access)) {
-    count(g.faults);
-    return true;
+  const auto* first_byte = reinterpret_cast<const void*>(page);
+  const auto header_of = [&](TensorSlot slot) {
+    return slot ? registry->at(slot).watch.load(std::memory_order_acquire) : 0;
+  };
+  for (;;) {
+    const TensorSlot slot = registry->find(first_byte);
+    const std::uint32_t header = header_of(slot);
+    const Found found = header != 0 ? open_page(header, slot, page, access) : Found::not_guarded;
+    if (found == Found::shut) count(g.faults);
+    // Accessible though not guarded: opened for good between the fault and now, by stop or forget.
+    if (found != Found::not_guarded || accessible(address, access)) return true;
+    // Unless the page has got a new tenant meanwhile, this fault is the program's own.
+    if (header_of(registry->find(first_byte)) == header) return false;
   }
-  // Opened by another thread between the fault and now (stop and forget included), or never shut by us.
-  return accessible(address, access);
 }
 
 }  // namespace
