@@ -1,7 +1,6 @@
 #include "iteration/period_tracker.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace hearth::iteration {
 namespace {
@@ -89,7 +88,7 @@ PeriodTracker::Step PeriodTracker::find_place(std::uint32_t token) {
   if (boundary) closed_at_ = stretch_;
   if (firm) return align((cursor_ + going_on_) % period_, going_on_, boundary);
   if (restarts(token)) return align(anchor_ % period_, anchor_, boundary || !just_begun());
-  if (stretch_ >= kPiece && std::has_single_bit(stretch_)) {
+  if (stretch_ >= kPiece && (stretch_ & (stretch_ - 1)) == 0) {  // whenever it has doubled
     const std::uint32_t length = stretch_ == kPiece ? kPiece : std::min(stretch_ / 2, kRecent);
     const std::uint32_t place = later_place(length);
     if (place != 0) return align(place % period_, length, boundary);
@@ -128,7 +127,7 @@ bool PeriodTracker::restarts(std::uint32_t token) {
 }
 
 // Where the pattern goes on after the last `length` tokens, looking from the deviation to the iteration's end; 0 when
-// they are not there, or there more than once. Searched whenever the stretch has doubled, so that its cost stays small.
+// they are not there, or there more than once. Costs a pass over the period.
 std::uint32_t PeriodTracker::later_place(std::uint32_t length) const {
   std::uint32_t place = 0;
   for (std::uint32_t start = cursor_; start + length <= period_; ++start) {
