@@ -16,7 +16,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -353,11 +355,14 @@ TEST_F(KernelIo, TheProgramsOwnMappingCallsWin) {
   tenant[0] = 1;
 }
 
-TEST_F(KernelIo, EveryHookedNameIsExported) {
+TEST_F(KernelIo, EveryHookedNameIsExportedHereAndByTheMap) {
+  std::ifstream map(HEARTH_EXPORT_MAP);
+  const std::string exports{std::istreambuf_iterator<char>(map), {}};
 #define HEARTH_NAME_OF(result, name, ...) #name,
   const char* names[] = {HEARTH_IO_HOOKS(HEARTH_NAME_OF) HEARTH_MAPPING_HOOKS(HEARTH_NAME_OF)
                              HEARTH_SIGNAL_HOOKS(HEARTH_NAME_OF) HEARTH_OTHER_HOOKS(HEARTH_NAME_OF)};
   for (const char* name : names) {
+    EXPECT_NE(exports.find(" " + std::string(name) + ";\n"), std::string::npos) << name << " is not in libhearth.map";
     Dl_info found{};
     ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, name), &found), 0) << name;
     EXPECT_NE(std::string(found.dli_fname).find("access_probe"), std::string::npos)
