@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "preload/owned_signals.h"
+#include "preload/real.h"
 #include "runtime/facts.h"
 #include "runtime/runtime.h"
 
@@ -17,6 +18,7 @@ void write_report_and_end(int signo) {
 }
 
 void install() {
+  real::resolve_all();  // dlsym has no place in a signal handler
   if (!runtime::report_wanted()) return;
   own_signal(SIGUSR2, write_report);
   own_signal(SIGTERM, write_report_and_end);

@@ -173,6 +173,10 @@ void finish() {
   report::Session* open = session.load(std::memory_order_acquire);
   if (open == nullptr || !observed_here() || g.finished.exchange(true)) return;
   access::stop();
+  if (g.detector.take_retraction()) {
+    degrade("profile", "the profiled iteration turned out to be a part of a longer one, and none followed",
+            "let the program run longer, or mark its iterations (hearth.iteration())");
+  }
   report::finish(*open, live_facts("exit"));
 }
 

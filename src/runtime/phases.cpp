@@ -200,6 +200,11 @@ void apply_level() {
   if (g.adapter.set_level(level) == 0) g.level = level;
 }
 
+void watch_modules() {
+  if (!g.knobs.modules || g.modules_watched || !g.adapter_attached) return;
+  g.modules_watched = g.adapter.watch_modules(1) == 0;
+}
+
 void iteration_closed() {
   const std::uint64_t now_ns = os::monotonic_ns();
   const iteration::Closed& closed = g.detector.closed();
@@ -216,6 +221,7 @@ void iteration_closed() {
   }
   g.iteration.store(closed.number + 1, std::memory_order_relaxed);
   t_thread.op_index = 0;
+  watch_modules();
   if (time_to_profile(closed)) begin_profile(closed.number + 1);
   apply_level();
   g.opened_ns = os::monotonic_ns();

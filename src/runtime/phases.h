@@ -20,5 +20,7 @@ void log_event(hearth_event event);
 
 // Asks the adapter for what the present phase needs.
 void apply_level();
+// HEARTH_MODULES: registers the module hooks, as soon as torch.nn has been imported.
+void watch_modules();
 
 }  // namespace hearth::runtime

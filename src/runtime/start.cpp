@@ -152,7 +152,7 @@ void load_adapter(const TorchFound& found) {
   }
   g.adapter_attached = true;
   apply_level();
-  if (g.knobs.modules) g.adapter.watch_modules(1);
+  watch_modules();
   self_test();
 }
 

@@ -110,6 +110,7 @@ struct Runtime {
   std::size_t min_bytes = 0;
   bool heap_ready = false;
   bool log_ready = false;
+  bool modules_watched = false;
 
   ProfileRun profile{};
   const char* perf_status = "off";

@@ -17,10 +17,22 @@ namespace {
 
 constexpr std::string_view kC10 = "/libc10.so";
 
+// substr that clamps instead of throwing.
+constexpr std::string_view part(std::string_view text, std::size_t from, std::size_t count = std::string_view::npos) {
+  text.remove_prefix(from < text.size() ? from : text.size());
+  if (count < text.size()) text.remove_suffix(text.size() - count);
+  return text;
+}
+
+constexpr std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : part(path, 0, slash);
+}
+
 int find_c10(dl_phdr_info* info, std::size_t, void* out) {
   const std::string_view path = info->dlpi_name != nullptr ? info->dlpi_name : "";
   const std::size_t at = path.rfind('/');
-  if (at == std::string_view::npos || !path.substr(at).starts_with(kC10)) return 0;
+  if (at == std::string_view::npos || !part(path, at).starts_with(kC10)) return 0;
   auto& found = *static_cast<TorchFound*>(out);
   if (path.size() >= sizeof found.c10_path) return 0;
   std::memcpy(found.c10_path, path.data(), path.size());
@@ -46,7 +58,7 @@ std::string_view major_minor(std::string_view version) {
       break;
     }
   }
-  return dots >= 1 ? version.substr(0, i) : std::string_view{};
+  return dots >= 1 ? part(version, 0, i) : std::string_view{};
 }
 
 void take_version(TorchFound& found, std::string_view text) {
@@ -65,9 +77,7 @@ std::string_view read_text(const char* path, char (&buffer)[N]) {
 
 // The wheel's torch/version.py and the zip distribution's build-version lie one folder above lib/.
 void version_from_files(TorchFound& found) {
-  std::string_view folder = found.c10_path;
-  folder = folder.substr(0, folder.rfind('/'));
-  folder = folder.substr(0, folder.rfind('/') == std::string_view::npos ? 0 : folder.rfind('/'));
+  const std::string_view folder = folder_of(folder_of(found.c10_path));
   char content_buffer[1024];
   text::Buffer<600> path;
   path << folder << "/version.py";
@@ -75,20 +85,20 @@ void version_from_files(TorchFound& found) {
   if (const std::size_t at = content.find("\n__version__"); at != std::string_view::npos) {
     const std::size_t open = content.find_first_of("'\"", at);
     const std::size_t close = open == std::string_view::npos ? open : content.find(content[open], open + 1);
-    if (close != std::string_view::npos) take_version(found, content.substr(open + 1, close - open - 1));
+    if (close != std::string_view::npos) take_version(found, part(content, open + 1, close - open - 1));
   }
   if (found.version[0] != '\0') return;
   path.clear();
   path << folder << "/build-version";
   content = read_text(path.c_str(), content_buffer);
-  take_version(found, content.substr(0, content.find('\n')));
+  take_version(found, part(content, 0, content.find('\n')));
 }
 
 // Debian: libc10.so.1.13.
 void version_from_soname(TorchFound& found) {
   const std::string_view path = found.c10_path;
-  const std::string_view name = path.substr(path.rfind('/') + kC10.size());
-  if (name.starts_with('.')) take_version(found, name.substr(1));
+  const std::string_view name = part(path, path.rfind('/') + kC10.size());
+  if (name.starts_with('.')) take_version(found, part(name, 1));
 }
 
 const bool* find_flag(void* library, const char* plain, const char* gflags) {
@@ -136,9 +146,8 @@ int search_object(dl_phdr_info* info, std::size_t, void* out) {
 std::string_view own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&locate_torch), &info) == 0 || info.dli_fname == nullptr) return {};
-  const std::string_view path = info.dli_fname;
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view(".") : path.substr(0, slash);
+  const std::string_view folder = folder_of(info.dli_fname);
+  return folder.empty() ? std::string_view(".") : folder;
 }
 
 }  // namespace
