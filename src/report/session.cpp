@@ -206,6 +206,7 @@ void finish(Session& session, const LiveFacts& live) noexcept {
     session.facts.live = live;
     std::string text;
     write_text(text, session.facts, session.profile);
+    if (session.report_wanted) text += std::string("  report: ") + session.report.path() + "\n";
     os::write_all(STDERR_FILENO, text.data(), text.size());
   });
 }

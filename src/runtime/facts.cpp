@@ -117,6 +117,21 @@ report::LiveFacts live_facts(const char* because) {
   return live;
 }
 
+// No profile at the end: the user asked for one and learns why there is none.
+void explain_missing_profile() {
+  if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0 || !g.adapter_attached) return;
+  const std::uint64_t closed = g.iteration.load(std::memory_order_relaxed);
+  text::Buffer<sizeof(Degradation::cause)> cause;
+  if (closed == 0) {
+    cause << "no iteration was recognised: no optimizer stepped and no period showed";
+  } else if (g.knobs.profile_at > closed) {
+    cause << "iteration " << g.knobs.profile_at << " (HEARTH_PROFILE_AT) was not reached; " << closed << " were";
+  } else {
+    cause << "only " << closed << " iterations ended; the first that repeats its predecessor is profiled, about the fourth";
+  }
+  degrade("no profile", cause.c_str(), "run longer, or mark the iterations (hearth.iteration() in Python)");
+}
+
 bool observed_here() { return !g.forked && os::process_id() == g.owner_pid; }
 
 }  // namespace
@@ -164,6 +179,14 @@ bool report_wanted() {
   return open != nullptr && report::wants_report(*open);
 }
 
+void refresh_report(std::uint64_t now_ns) {
+  constexpr std::uint64_t kEveryNs = 10'000'000'000;
+  report::Session* open = session.load(std::memory_order_acquire);
+  if (open == nullptr || !report::wants_report(*open) || now_ns - g.refreshed_ns < kEveryNs) return;
+  if (g.refreshed_ns != 0 && observed_here()) report::publish(*open, live_facts("every ten seconds"));
+  g.refreshed_ns = now_ns;
+}
+
 void write_report_from_signal() {
   report::Session* open = session.load(std::memory_order_acquire);
   if (open != nullptr && observed_here()) report::publish(*open, live_facts("signal"));
@@ -177,6 +200,7 @@ void finish() {
     degrade("profile", "the profiled iteration turned out to be a part of a longer one, and none followed",
             "let the program run longer, or mark its iterations (hearth.iteration())");
   }
+  explain_missing_profile();
   report::finish(*open, live_facts("exit"));
 }
 

@@ -224,6 +224,7 @@ void iteration_closed() {
   watch_modules();
   if (time_to_profile(closed)) begin_profile(closed.number + 1);
   apply_level();
+  if (!profiling()) refresh_report(now_ns);
   g.opened_ns = os::monotonic_ns();
 }
 

@@ -119,6 +119,7 @@ struct Runtime {
   std::uint32_t duration_count = 0;
   std::uint64_t last_ops = 0;      // signature of the last iteration's ops
   std::uint32_t alike_in_ops = 0;  // iterations in a row with it
+  std::uint64_t refreshed_ns = 0;  // when the report was last rewritten between iterations
   std::uint64_t opened_ns = 0;  // when the open iteration began
   std::uint32_t owner_pid = 0;
   bool forked = false;             // this is a child; set in the child

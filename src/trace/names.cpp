@@ -48,11 +48,13 @@ NameId NameTable::intern(std::string_view text) {
   const std::uint64_t hash = hash_of(text);
   std::uint64_t mine = 0;
   for (;;) {
+    // The count is read before the look-up: if the text was added in between, it or another name has taken place `id`,
+    // and the attempt below meets it there instead of adding the text twice.
+    const std::uint32_t id = count_.load(std::memory_order_acquire) + 1;
     NameId known = find(text, hash);
     if (known) {
       return known;
     }
-    std::uint32_t id = count_.load(std::memory_order_acquire) + 1;
     if (id > max_names_) {
       return {};
     }
