@@ -1,6 +1,6 @@
 // alloc + free of tensor storage: PyTorch's own allocator against the same through Hearth's hook.
 //
-// Run with HEARTH_BENCH_C10=/path/to/libc10.so (scripts and docs/benchmarks.md show how). The program is linked to
+// Run with C10_LIBRARY=/path/to/libc10.so (scripts and docs/benchmarks.md show how). The program is linked to
 // libhearth.so, so that c10::alloc_cpu is the hook, as under LD_PRELOAD; PyTorch's own is taken from libc10 itself.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -21,10 +21,10 @@ struct Original {
 };
 
 Original original() {
-  const char* path = std::getenv("HEARTH_BENCH_C10");
+  const char* path = std::getenv("C10_LIBRARY");
   void* library = path != nullptr ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : nullptr;
   if (library == nullptr) {
-    std::fprintf(stderr, "hook_bench: set HEARTH_BENCH_C10 to the libc10.so of a PyTorch installation\n");
+    std::fprintf(stderr, "hook_bench: set C10_LIBRARY to the libc10.so of a PyTorch installation\n");
     std::exit(2);
   }
   return {reinterpret_cast<void* (*)(std::size_t)>(dlsym(library, "_ZN3c109alloc_cpuEm")),
