@@ -1,6 +1,8 @@
 #include "cli/report_file.h"
 
 #include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -162,6 +164,14 @@ std::string report_op(const json& profile, const ReportTable& ops, const json& i
   return report_name(profile, ops.cell(row, "name"));
 }
 
+std::size_t touching_accesses(const ReportTable& tensors, const json& access_columns, std::size_t tensor) {
+  const json& accesses = tensors.cell(tensor, "accesses");
+  const auto flags = std::find(access_columns.begin(), access_columns.end(), "flags") - access_columns.begin();
+  return static_cast<std::size_t>(std::count_if(accesses.begin(), accesses.end(), [&](const json& access) {
+    return (access.at(static_cast<std::size_t>(flags)).get<std::uint32_t>() & profile::kCovered) == 0;
+  }));
+}
+
 json normalised(const json& report) {
   json out = report;
   out["normalised"] = true;
@@ -195,6 +205,7 @@ std::string tensors_csv(const json& report) {
   out += "born,made_by,dies,producer,module,accesses\r\n";
   if (profile.is_null()) return out;
   const ReportTable ops(profile.at("ops")), tensors(profile.at("tensors"));
+  const json& access_columns = profile.at("tensors").at("access_columns");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     for (const char* name : kPlain) out += csv_cell(tensors.cell(i, name)) + ",";
     out += csv_cell(report_op(profile, ops, tensors.cell(i, "born_op"))) + ",";
@@ -202,7 +213,7 @@ std::string tensors_csv(const json& report) {
     out += csv_cell(report_op(profile, ops, tensors.cell(i, "dies_op"))) + ",";
     out += csv_cell(report_name(profile, tensors.cell(i, "producer_name"))) + ",";
     out += csv_cell(report_name(profile, tensors.cell(i, "module_name"))) + ",";
-    out += std::to_string(tensors.cell(i, "accesses").size()) + "\r\n";
+    out += std::to_string(touching_accesses(tensors, access_columns, i)) + "\r\n";
   }
   return out;
 }

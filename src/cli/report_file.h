@@ -36,6 +36,10 @@ std::string report_name(const nlohmann::ordered_json& profile, const nlohmann::o
 std::string report_op(const nlohmann::ordered_json& profile, const ReportTable& ops,
                       const nlohmann::ordered_json& index);
 
+// Accesses of one tensor that touch it: without those that a nested op of the same tensor covers, as in the classes.
+std::size_t touching_accesses(const ReportTable& tensors, const nlohmann::ordered_json& access_columns,
+                              std::size_t tensor);
+
 // With every table as an array of objects and every name written out.
 nlohmann::ordered_json normalised(const nlohmann::ordered_json& report);
 

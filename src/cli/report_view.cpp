@@ -210,6 +210,7 @@ void View::largest() {
   const auto bytes = [&](std::size_t i) { return tensors.cell(i, "bytes").get<std::uint64_t>(); };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes(a) > bytes(b); });
   if (order.size() > style_.top) order.resize(style_.top);
+  const json& access_columns = profile_.at("tensors").at("access_columns");
   heading("Largest tensors");
   Table table({{"bytes"},
                {"class", Align::left},
@@ -228,7 +229,8 @@ void View::largest() {
     std::string module = report_name(profile_, tensors.cell(i, "module_name"));
     table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
                number_text(tensors.cell(i, "touches_per_byte").get<double>(), 1),
-               count_text(tensors.cell(i, "accesses").size()), report::op_text(producer), module.empty() ? "-" : module,
+               count_text(touching_accesses(tensors, access_columns, i)), report::op_text(producer),
+               module.empty() ? "-" : module,
                report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
   }
   table.write(out_, style_.width);

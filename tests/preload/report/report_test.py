@@ -84,6 +84,16 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(rows[4]["lifetime"], "activation")
         self.assertEqual(rows[6]["born"], "outside any op")
 
+    def test_accesses_are_counted_as_in_the_classes(self):
+        profile = json.loads(self.ok("report", TRACE, "--json"))["profile"]
+        covered = 4
+        flags = [access["flags"] for tensor in profile["tensors"] for access in tensor["accesses"]]
+        self.assertTrue(any(each & covered for each in flags), "or this shows nothing")
+        rows = csv.DictReader(io.StringIO(self.ok("report", TRACE, "--csv"), newline=""))
+        counted = sum(int(row["accesses"]) for row in rows)
+        self.assertEqual(counted, sum(each["accesses"] for each in profile["classes"]))
+        self.assertEqual(counted, sum(not each & covered for each in flags))
+
     def test_trace_counts_and_dumps_events(self):
         text = self.ok("trace", TRACE)
         self.assertIn("71, 0 dropped", text)
