@@ -228,7 +228,7 @@ void View::largest() {
     }
     std::string module = report_name(profile_, tensors.cell(i, "module_name"));
     table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
-               number_text(tensors.cell(i, "touches_per_byte").get<double>(), 1),
+               report::touches_text(tensors.cell(i, "touches_per_byte").get<double>()),
                count_text(touching_accesses(tensors, access_columns, i)), report::op_text(producer),
                module.empty() ? "-" : module,
                report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});

@@ -92,6 +92,15 @@ std::string count_text(std::uint64_t count) {
 
 std::string percent_text(double share) { return number_text(100 * share, 1) + " %"; }
 
+std::string touches_text(double touches) {
+  if (!(touches > 0)) return "-";
+  if (touches >= 0.995) return number_text(touches, 1);
+  // Two digits, so that few touches do not read as none.
+  std::array<char, 64> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), touches, std::chars_format::general, 2);
+  return result.ec == std::errc() ? std::string(text.data(), result.ptr) : "?";
+}
+
 std::string bucket_text(std::uint32_t bucket, double base, std::uint32_t buckets) {
   const auto bound = [&](std::uint32_t k) {
     double value = 1;

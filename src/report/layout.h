@@ -17,6 +17,7 @@ std::string time_text(double ns);                      // "850 ns", "1.20 ms", "
 std::string number_text(double number, int decimals);  // "2.50"
 std::string count_text(std::uint64_t count);           // "12,345"
 std::string percent_text(double share);                // 0.5 -> "50.0 %"
+std::string touches_text(double touches);              // "12.0", "0.046", "-" for none
 // Touches per byte that bucket k of the classes holds: "< 1", "1 .. 2", ">= 4".
 std::string bucket_text(std::uint32_t bucket, double base, std::uint32_t buckets);
 

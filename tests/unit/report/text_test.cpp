@@ -49,6 +49,15 @@ TEST(Layout, BucketsAreNamedByTheirBounds) {
   EXPECT_EQ(bucket_text(0, 2, 1), "any");
 }
 
+TEST(Layout, FewTouchesDoNotReadAsNone) {
+  EXPECT_EQ(touches_text(0), "-");
+  EXPECT_EQ(touches_text(0.046), "0.046");
+  EXPECT_EQ(touches_text(0.5), "0.5");
+  EXPECT_EQ(touches_text(0.00123), "0.0012");
+  EXPECT_EQ(touches_text(0.999), "1.0");
+  EXPECT_EQ(touches_text(12), "12.0");
+}
+
 TEST(Layout, LongNamesLoseTheirMiddle) {
   EXPECT_EQ(shortened("aten::addmm", 20), "aten::addmm");
   EXPECT_EQ(shortened("abcdefghij", 7), "ab...ij");
