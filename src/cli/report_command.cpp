@@ -83,7 +83,13 @@ void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "show what a report or trace file says");
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "report written by HEARTH_REPORT, or trace by HEARTH_TRACE")->required();
-  command->add_option("--top", options->top, "tensors to list")->capture_default_str();
+  command->add_option("--top", options->top, "tensors to list")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+        const bool positive = text.find_first_not_of('0') != std::string::npos;
+        return digits && positive ? std::string() : "expected a number of at least 1, not " + text;
+      });
   CLI::Option* json = command->add_flag("--json", options->json, "JSON with names resolved and tables as objects");
   command->add_flag("--csv", options->csv, "the tensors as CSV")->excludes(json);
   command->add_flag("--ascii", options->ascii, "plot with ASCII characters only");

@@ -66,6 +66,12 @@ class ReportTest(unittest.TestCase):
         self.assertIn("8.00 KiB  persistent", text)
         self.assertNotIn("engine: AddmmBackward0", text)
 
+    def test_top_is_at_least_one(self):
+        for value in ("-1", "0", "x"):
+            result = tool("report", TRACE, "--top", value)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn("expected a number of at least 1, not " + value, result.stderr)
+
     def test_json_has_names_instead_of_indices(self):
         report = json.loads(self.ok("report", TRACE, "--json"))
         profile = report["profile"]
