@@ -34,7 +34,10 @@ std::string problem_with(const std::string& name, const std::string& value) {
   // in a file with problems of its own.
   if (name == "HEARTH_CONFIG") return "";
   const auto alone = read({{name, value}}, nullptr);
-  return alone->problems.empty() ? "" : alone->problems.front();
+  if (alone->problems.empty()) return "";
+  // Nothing goes on with the value that is named last.
+  const std::string& problem = alone->problems.front();
+  return problem.substr(0, problem.rfind("; using "));
 }
 
 }  // namespace hearth::cli
