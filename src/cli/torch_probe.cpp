@@ -3,6 +3,8 @@
 #include <sstream>
 
 #include "cli/subprocess.h"
+#include "cli/wrap.h"
+#include "report/layout.h"
 
 namespace hearth::cli {
 namespace {
@@ -71,6 +73,18 @@ constexpr const char* kPrint = R"(
 print("\nhearth-probe " + json.dumps(facts), flush=True)
 )";
 
+// Of what a program printed when it should have answered.
+constexpr std::size_t kMaxTold = 200;
+
+// Empty if `python` runs a line of Python, else what it did instead.
+std::string not_python(const std::string& python, const Variables& environment) {
+  const Finished finished = run_and_capture({python, "-c", "print('hearth-' + 'python')"}, environment, kTimeout);
+  if (finished.exit_status < 0 || finished.out.find("hearth-python") != std::string::npos) return "";
+  std::string text = python + " is not a Python interpreter (" + describe_end(finished) + ")";
+  const std::string told = wrapped(finished.err.empty() ? finished.out : finished.err, std::string::npos);
+  return told.empty() ? text : text + ": " + report::shortened(told, kMaxTold);
+}
+
 Json unreadable(const std::string& python, const Finished& finished) {
   std::string error = python + ": " + describe_end(finished);
   std::string last;
@@ -78,7 +92,7 @@ Json unreadable(const std::string& python, const Finished& finished) {
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) last = line;
   }
-  if (!last.empty()) error += ": " + last;
+  if (!last.empty()) error += ": " + report::shortened(last, kMaxTold);
   return {{"python", python}, {"error", error}};
 }
 
@@ -90,6 +104,10 @@ Json ask(const std::string& python, const Variables& environment, const std::str
     Json answer = Json::parse(line.substr(kAnswer.size()), nullptr, false);
     // A crash at exit is a failure too, whatever was printed before.
     if (answer.is_object() && finished.succeeded()) return answer;
+  }
+  if (finished.exit_status >= 0) {
+    const std::string error = not_python(python, environment);
+    if (!error.empty()) return {{"python", python}, {"error", error}};
   }
   return unreadable(python, finished);
 }

@@ -107,6 +107,13 @@ class Run(ToolTest):
         changed = self.show("--min-size", "2M", "--stats", HEARTH_MIN_SIZE="1M", HEARTH_STATS="0")["knobs"]
         self.assertEqual((changed["HEARTH_MIN_SIZE"], changed["HEARTH_STATS"]), ("2M", "1"))
 
+    def test_bad_values_end_the_command_without_a_substitute(self):
+        for option, value in (("--profile", "bad"), ("--min-size", "10X"), ("--profile-at", "x")):
+            result = self.tool("run", option, value, "--", "true")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("=" + value + ": ", result.stderr)
+            self.assertNotIn("; using", result.stderr)
+
     def test_scripts_run_with_python3(self):
         (self.path / "train.py").write_text("import sys; print(sys.argv)")
         result = self.tool("run", "train.py", "--stats")
@@ -236,6 +243,13 @@ class Check(ToolTest):
         result = self.tool("check", "--python", "/no/such/python")
         self.assertEqual(result.returncode, 3)
         self.assertIn("No such file", result.stdout)
+
+    def test_another_program_is_no_python(self):
+        for program, status in (("/bin/ls", 2), ("/bin/false", 1), ("/bin/echo", 0)):
+            result = self.tool("check", "--python", program)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("%s is not a Python interpreter (exit status %d)" % (program, status), result.stdout)
+            self.assertLess(len(max(result.stdout.splitlines(), key=len)), 300)
 
     def test_a_crash_is_undecided(self):
         status, verdict, why = self.verdict("import os; os.abort()")
