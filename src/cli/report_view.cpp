@@ -43,6 +43,7 @@ class View {
   void classes();
   void lifetimes();
   void largest();
+  void hint_at_modules();
   void memory();
   void agreement();
   void level(const char* name, const json& values);
@@ -203,6 +204,13 @@ void View::lifetimes() {
   table.write(out_, style_.width);
 }
 
+void View::hint_at_modules() {
+  for (const json& option : document_.at("options")) {
+    if (option.at("name") == "HEARTH_MODULES" && option.at("value") != "0") return;
+  }
+  line("(HEARTH_MODULES=1 or hearth run --modules names the modules)");
+}
+
 void View::largest() {
   const ReportTable ops(profile_.at("ops")), tensors(profile_.at("tensors"));
   std::vector<std::size_t> order(tensors.size());
@@ -219,14 +227,16 @@ void View::largest() {
                {"born in", Align::left, true},
                {"module", Align::left, true},
                {"dies in", Align::left, true}});
+  bool any_module = false;
   for (const std::size_t i : order) {
     std::string producer = report_op(profile_, ops, tensors.cell(i, "made_by_op"));
     if (tensors.cell(i, "born_op").get<std::int64_t>() < 0) {
       // Before the iteration only the op's name is known.
       const std::string name = report_name(profile_, tensors.cell(i, "producer_name"));
-      if (!name.empty()) producer = name;
+      if (!name.empty()) producer = "before: " + report::op_text(name);
     }
     std::string module = report_name(profile_, tensors.cell(i, "module_name"));
+    any_module = any_module || !module.empty();
     table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
                report::touches_text(tensors.cell(i, "touches_per_byte").get<double>()),
                count_text(touching_accesses(tensors, access_columns, i)), report::op_text(producer),
@@ -234,6 +244,7 @@ void View::largest() {
                report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
   }
   table.write(out_, style_.width);
+  if (!any_module && !order.empty()) hint_at_modules();
   const json& omitted = profile_.at("tensors").at("omitted");
   if (omitted.at("tensors") != 0) {
     line(count_of(omitted.at("tensors")) + " smaller tensors (" + bytes_of(omitted.at("bytes")) +
@@ -283,6 +294,7 @@ void View::agreement() {
 void View::not_seen() {
   heading("Not seen, and why");
   for (const json& each : document_.at("not_seen")) {
+    if (each.at("tensors") == 0) continue;
     std::string text = "- " + text_of(each.at("what"));
     if (!each.at("tensors").is_null()) {
       text += " (" + count_of(each.at("tensors")) + " tensors, " + bytes_of(each.at("bytes")) + ")";

@@ -59,6 +59,10 @@ class ReportTest(unittest.TestCase):
             if "precision" not in line:
                 self.assertLessEqual(len(line), 100, line)
 
+    def test_text_tells_what_is_missing_only_where_it_is(self):
+        self.assertNotIn("HEARTH_MODULES=1", self.ok("report", TRACE))
+        self.assertNotIn("(0 tensors", self.ok("report", TRACE))
+
     def test_text_follows_the_locale_and_top(self):
         text = self.ok("report", TRACE, "--top", "2", LC_ALL="C")
         self.assertNotIn("█", text)
