@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -73,6 +75,10 @@ Error failure(const std::string& path, int error) {
 
 Result<void> write_trace(const std::string& path, const TraceInfo& info, std::span<const std::string> names,
                          std::span<const hearth_event> events, std::uint64_t dropped, bool replace) {
+  struct stat there{};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    return Error{"cannot write trace " + path + ": it is no regular file; name a file"};
+  }
   const std::string info_text = info_section(info);
   const std::string names_text = names_section(names);
   TraceHeader header{};

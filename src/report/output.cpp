@@ -150,8 +150,10 @@ int Output::publish(const Prepared& prepared, const LiveFacts& live) {
 
 int Output::write(const Prepared& prepared, const LiveFacts& live) {
   if (device_) {
-    const int fd = open(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    // A pipe that nobody reads must not stop the training: ENXIO instead of waiting for a reader.
+    const int fd = open(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return errno;
+    fcntl(fd, F_SETFL, O_APPEND);
     const int error = write_prepared(fd, prepared, live);
     close(fd);
     return error;

@@ -32,6 +32,8 @@ struct Session {
   Output report;
   bool report_wanted = false;
   bool move_told = false;
+  bool failure_told = false;
+  bool trace_owned = false;  // a later profile may replace it
   std::string trace_path;
 };
 
@@ -129,8 +131,9 @@ void write_trace_file(Session& session, std::span<const hearth_event> events, co
   info.iteration = session.facts.live.profiled.number;
   info.thresholds = session.thresholds;
   const Result<void> written = profile::write_trace(session.trace_path, info, names, events,
-                                                    session.facts.live.profiled.dropped_events);
+                                                    session.facts.live.profiled.dropped_events, session.trace_owned);
   if (!written) log::warn("HEARTH_TRACE: ", written.error());
+  session.trace_owned = session.trace_owned || bool(written);
 }
 
 template <class Work>
@@ -177,7 +180,10 @@ int publish(Session& session, const LiveFacts& live) noexcept {
   if (!session.report_wanted || prepared == nullptr) return ENOENT;
   const int error = session.report.publish(*prepared, live);
   if (error != 0 && error != EBUSY) {
-    log::warn("cannot write the report ", session.report.path(), ": ", text::Errno{error});
+    if (!session.failure_told) {
+      log::warn("cannot write the report ", session.report.path(), ": ", text::Errno{error}, "; change HEARTH_REPORT");
+    }
+    session.failure_told = true;
   } else if (session.report.moved() && !session.move_told) {
     session.move_told = true;
     log::warn("HEARTH_REPORT: the file exists already; wrote ", session.report.path());

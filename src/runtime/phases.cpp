@@ -4,6 +4,7 @@
 
 #include "access/guard.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "platform/os_clock.h"
 #include "runtime/facts.h"
 #include "runtime/perf.h"
@@ -144,6 +145,13 @@ void tell_stolen_handler() {
   log::warn(kCause, "; ", kCure);
 }
 
+void tell_dropped_events() {
+  if (g.log.dropped() == 0) return;
+  text::Buffer<sizeof(Degradation::cause)> cause;
+  cause << g.log.dropped() << " events did not fit the log of the profiled iteration; the profile is incomplete";
+  degrade("profile", cause.c_str(), "raise HEARTH_EVENTS");
+}
+
 void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   perf::close();
   access::stop();
@@ -154,6 +162,7 @@ void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   if (!as_expected) return;
   g.profile.duration_ns = now_ns - g.profile.begin_ns;
   ++g.profile.completed;
+  tell_dropped_events();
   conclude_profile();
   g.profile.conclude_ns = os::monotonic_ns() - now_ns;
 }

@@ -188,6 +188,16 @@ train(8); os.kill(os.getpid(), signal.SIGTERM)
             self.assertEqual(len(list(Path(folder).glob("report*.json"))), 2)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_a_pipe_without_reader_and_a_device_are_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            done = run_python(TRAINING + "train(6)", preload=[LIBRARY], HEARTH_REPORT=pipe, HEARTH_TRACE=pipe)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)  # one for the report, one for the trace
+            self.assertTrue(pipe.is_fifo())
+            self.assertEqual(list(Path(folder).iterdir()), [pipe])
+
     def test_late_frees(self):
         script = TRAINING + '''
 import atexit
