@@ -3,6 +3,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <initializer_list>
+
 #include "access/dispositions.h"
 #include "access/guard_state.h"
 #include "access/page_sampler.h"
