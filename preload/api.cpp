@@ -27,5 +27,4 @@ HEARTH_PUBLIC int hearth_find_tensor(const void* address, hearth_tensor_info* in
 }
 
 HEARTH_PUBLIC void hearth_get_counters(hearth_counters* counters) { hearth::runtime::get_counters(counters); }
-
 }

@@ -19,5 +19,4 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status) {
 }
 
 __attribute__((visibility("default"), noreturn)) void _Exit(int status) { _exit(status); }
-
 }

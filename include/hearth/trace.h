@@ -18,9 +18,9 @@ extern "C" {
 #define HEARTH_NO_ID 0u /* name, tensor: "none"; real ids start at 1 */
 
 enum hearth_event_type {
-  HEARTH_EVENT_LIVE = 1,  /* tensor alive when the iteration began: tensor, bytes, name = op that made it */
-  HEARTH_EVENT_ALLOC = 2, /* tensor, bytes requested; made by the innermost open op of its thread */
-  HEARTH_EVENT_FREE = 3,  /* tensor */
+  HEARTH_EVENT_LIVE = 1,         /* tensor alive when the iteration began: tensor, bytes, name = op that made it */
+  HEARTH_EVENT_ALLOC = 2,        /* tensor, bytes requested; made by the innermost open op of its thread */
+  HEARTH_EVENT_FREE = 3,         /* tensor */
   HEARTH_EVENT_OP_BEGIN = 4,     /* name, scope, value = autograd sequence number or -1 */
   HEARTH_EVENT_OP_END = 5,       /* name, scope */
   HEARTH_EVENT_OPERAND = 6,      /* tensor, access, bytes the view spans; of the innermost open op of its thread */

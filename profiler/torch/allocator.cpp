@@ -12,14 +12,15 @@ namespace {
 
 void release(void* pointer) { g_bridge->release(pointer); }
 
-// oneDNN's scratch uses raw_allocate, which demands that data and context are one pointer and the deleter never changes.
+// oneDNN's scratch uses raw_allocate, which demands that data and context are one pointer and the deleter never
+// changes.
 class BridgeAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) HEARTH_ALLOCATE_CONST override {
     void* data = bytes != 0 ? g_bridge->allocate(bytes) : nullptr;
     // PyTorch does not check for null; its own allocator raises these words.
-    TORCH_CHECK(data != nullptr || bytes == 0, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
-                " bytes. Error code 12 (Cannot allocate memory)");
+    TORCH_CHECK(data != nullptr || bytes == 0, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
+                bytes, " bytes. Error code 12 (Cannot allocate memory)");
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -34,7 +35,8 @@ class BridgeAllocator final : public c10::Allocator {
 
 int touch_allocator() {
   try {
-    // Below the dispatcher: no mode that is active on this thread (fake tensors, a default device) answers in its place.
+    // Below the dispatcher: no mode that is active on this thread (fake tensors, a default device) answers in its
+    // place.
     const at::TensorBase tensor = at::detail::empty_cpu({1}, c10::ScalarType::Float);
     return tensor.defined() && tensor.storage().nbytes() != 0 ? 0 : ENOMEM;
   } catch (...) {

@@ -33,11 +33,13 @@ bool versions_match() {
 
 int attach(const hearth_bridge* bridge, hearth_adapter* adapter) {
   if (bridge == nullptr || adapter == nullptr) return EINVAL;
-  if (bridge->version != HEARTH_BRIDGE_VERSION || bridge->size < sizeof *bridge || adapter->size < sizeof *adapter) return EPROTO;
+  if (bridge->version != HEARTH_BRIDGE_VERSION || bridge->size < sizeof *bridge || adapter->size < sizeof *adapter)
+    return EPROTO;
   if (g_bridge != nullptr) return EALREADY;
   g_bridge = bridge;
   if (!versions_match()) {
-    log(LogLevel::warning, "this adapter was built for PyTorch " TORCH_VERSION ", another version is loaded; "
+    log(LogLevel::warning, "this adapter was built for PyTorch " TORCH_VERSION
+                           ", another version is loaded; "
                            "run scripts/setup again with the interpreter in use");
     return ENOEXEC;
   }
@@ -53,7 +55,7 @@ int attach(const hearth_bridge* bridge, hearth_adapter* adapter) {
   adapter->cxx11_abi = _GLIBCXX_USE_CXX11_ABI;
   adapter->set_level = [](std::uint32_t level) noexcept { return set_level(level); };
   adapter->watch_modules = [](int on) noexcept { return watch_modules(on != 0); };
-  adapter->touch_allocator = [] () noexcept { return touch_allocator(); };
+  adapter->touch_allocator = []() noexcept { return touch_allocator(); };
   adapter->install_allocator = []() noexcept { return install_allocator(); };
   return 0;
 }

@@ -1,5 +1,6 @@
 // The ops open on each thread, so that the runtime sees begin and end paired although PyTorch's scopes need not nest:
-// a user scope may be left out of order (generators), and TorchScript and communication scopes may end on another thread.
+// a user scope may be left out of order (generators), and TorchScript and communication scopes may end on another
+// thread.
 //
 // Such an op ends, for the runtime, when everything begun inside it has ended, on the thread that began it.
 // Called by the callbacks on the op's thread. No lock, no allocation.
@@ -16,7 +17,7 @@ namespace hearth::adapter {
 struct OpenOps {
   static constexpr std::uint32_t kCapacity = 128;  // deeper ops are paired by count alone
   std::uint32_t depth;
-  std::uint32_t strays_seen;  // value of g_strays when this thread last looked
+  std::uint32_t strays_seen;      // value of g_strays when this thread last looked
   const void* scopes[kCapacity];  // address of the RecordFunction; null: has ended, waits for its inner ops
 };
 

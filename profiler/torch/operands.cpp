@@ -58,7 +58,8 @@ void announce(const c10::IValue& value, std::uint32_t access, int depth = 0) {
     announce(value.toTensor(), access);
   } else if (depth == kMaxNesting) {
     return;
-  } else if (value.isTensorList() || (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList())) {
+  } else if (value.isTensorList() ||
+             (value.isList() && !value.isIntList() && !value.isDoubleList() && !value.isBoolList())) {
     for (const c10::IValue& element : value.toListRef()) announce(element, access, depth + 1);
   } else if (value.isTuple()) {
     for (const c10::IValue& element : value.toTupleRef().elements()) announce(element, access, depth + 1);

@@ -59,7 +59,7 @@ constexpr std::string_view kTouchesNothing[] = {
 
 // In-place operators that overwrite `self` without reading it.
 constexpr std::string_view kOverwrites[] = {
-    "_foreach_copy_", "_foreach_zero_", "bernoulli_", "cauchy_",  "copy_",   "exponential_", "fill_",
+    "_foreach_copy_", "_foreach_zero_", "bernoulli_", "cauchy_", "copy_",    "exponential_", "fill_",
     "geometric_",     "log_normal_",    "normal_",    "random_", "uniform_", "zero_",
 };
 

@@ -75,8 +75,7 @@ const OperatorRules& rules_of(const c10::FunctionSchema& schema, OperatorRules& 
 
 void watch_operator_registrations() {
   // Never deregistered: the adapter stays loaded, and at exit the dispatcher may be gone before our statics.
-  new c10::RegistrationHandleRAII(
-      c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
+  new c10::RegistrationHandleRAII(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>()));
 }
 
 }  // namespace hearth::adapter

@@ -1,8 +1,8 @@
 // What the adapter knows of each dispatcher operator: its name's id and how it treats its arguments.
 //
 // Keyed by the address of the operator's schema, which is stable while the operator is registered; a listener at the
-// dispatcher retires an address when its operator goes (torch.library does that), after which nothing about that address
-// is remembered any more.
+// dispatcher retires an address when its operator goes (torch.library does that), after which nothing about that
+// address is remembered any more.
 //
 // name_of and rules_of are called by the callbacks on any thread, without locks on the way of a known operator.
 #pragma once
@@ -17,8 +17,8 @@ namespace hearth::adapter {
 // Which data an operator touches itself; one bit per argument or return value, those past the 64th count as read or
 // written. Data touched by operators that it calls in turn is theirs.
 struct OperatorRules {
-  std::uint64_t read = 0;             // arguments read
-  std::uint64_t written = 0;          // arguments written; both: updated in place
+  std::uint64_t read = 0;              // arguments read
+  std::uint64_t written = 0;           // arguments written; both: updated in place
   std::uint64_t returned_written = 0;  // return values written
   // Bits of `written` that hold only when the boolean argument `training` is true; -1: no such argument.
   std::uint64_t written_in_training = 0;
@@ -28,7 +28,7 @@ struct OperatorRules {
 
 struct alignas(32) OperatorSlot {  // never across two cache lines
   std::atomic<const c10::FunctionSchema*> schema{nullptr};
-  std::atomic<std::uint32_t> name{0};    // 0: ask the runtime
+  std::atomic<std::uint32_t> name{0};  // 0: ask the runtime
   std::atomic<bool> retired{false};
   std::atomic<const OperatorRules*> rules{nullptr};  // null: not derived yet
 };

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kMaxFrames = 16;  // the wrapper of step() is three frames above the scope it opens
 
-// torch.optim's wrapper around every optimizer's step(): it opens the scope and holds the optimizer in a local variable.
+// torch.optim's wrapper around every optimizer's step(): it opens the scope and holds the optimizer in a local
+// variable.
 bool is_step_wrapper(const PythonApi& python, PyObject* frame) {
   const PythonRef code(python, python.get_attribute(frame, "f_code"));
   if (!code) return false;

@@ -16,8 +16,8 @@ class PythonApi {
   // Null when the program has no Python.
   static const PythonApi* get();
 
-  bool usable() const;        // initialised and not finalising
-  bool thread_known() const;  // the calling thread has run Python before
+  bool usable() const;              // initialised and not finalising
+  bool thread_known() const;        // the calling thread has run Python before
   PyObject* current_frame() const;  // borrowed
   // New references, or null (never an error set).
   PyObject* get_attribute(PyObject* object, const char* name) const;
@@ -33,8 +33,8 @@ class PythonApi {
   };
   PyObject* run(const char* source, const char* file, const Named* functions, int count) const;
   bool call(PyObject* mapping, const char* function) const;  // false if it raised
-  PyObject* none() const;                         // new reference
-  PyObject* import(const char* module) const;     // new reference, or null
+  PyObject* none() const;                                    // new reference
+  PyObject* import(const char* module) const;                // new reference, or null
 
  private:
   friend class PythonSession;

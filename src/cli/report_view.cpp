@@ -240,8 +240,7 @@ void View::largest() {
     table.add({bytes_of(tensors.cell(i, "bytes")), text_of(tensors.cell(i, "lifetime")),
                report::touches_text(tensors.cell(i, "touches_per_byte").get<double>()),
                count_text(touching_accesses(tensors, access_columns, i)), report::op_text(producer),
-               module.empty() ? "-" : module,
-               report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
+               module.empty() ? "-" : module, report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
   }
   table.write(out_, style_.width);
   if (!any_module && !order.empty()) hint_at_modules();

@@ -75,7 +75,7 @@ Error failure(const std::string& path, int error) {
 
 Result<void> write_trace(const std::string& path, const TraceInfo& info, std::span<const std::string> names,
                          std::span<const hearth_event> events, std::uint64_t dropped, bool replace) {
-  struct stat there{};
+  struct stat there {};
   if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return Error{"cannot write trace " + path + ": it is no regular file; name a file"};
   }

@@ -67,7 +67,7 @@ struct LiveFacts {
   std::uint64_t allocations = 0, frees = 0, live_tensors = 0, live_bytes = 0, peak_bytes = 0;
   std::uint64_t foreign_frees = 0;     // of storage allocated before Hearth was there
   std::uint64_t unknown_operands = 0;  // announced storage that never came through the hook (numpy, files, shared)
-  std::uint64_t untracked = 0;  // tensors that the registry had no room for
+  std::uint64_t untracked = 0;         // tensors that the registry had no room for
   HeapFacts heap;
   GuardFacts guard;
   const char* perf_status = nullptr;  // "off", "software faults", "refused: EACCES, ..."

@@ -21,31 +21,44 @@ constinit std::atomic<report::Session*> session{nullptr};
 
 const char* source_name(iteration::Source source) {
   switch (source) {
-    case iteration::Source::period: return "period";
-    case iteration::Source::optimizer: return "optimizer";
-    case iteration::Source::marks: return "marks";
-    case iteration::Source::none: break;
+    case iteration::Source::period:
+      return "period";
+    case iteration::Source::optimizer:
+      return "optimizer";
+    case iteration::Source::marks:
+      return "marks";
+    case iteration::Source::none:
+      break;
   }
   return "none";
 }
 
 const char* mode_name(config::ProfileMode mode) {
   switch (mode) {
-    case config::ProfileMode::ops: return "ops";
-    case config::ProfileMode::faults: return "faults";
-    case config::ProfileMode::pages: return "pages";
-    case config::ProfileMode::off: break;
+    case config::ProfileMode::ops:
+      return "ops";
+    case config::ProfileMode::faults:
+      return "faults";
+    case config::ProfileMode::pages:
+      return "pages";
+    case config::ProfileMode::off:
+      break;
   }
   return "off";
 }
 
 const char* hook_name(HookStatus status) {
   switch (status) {
-    case HookStatus::interposed: return "passed: storage comes through c10::alloc_cpu";
-    case HookStatus::registered_allocator: return "passed: through a registered c10::Allocator";
-    case HookStatus::none: return "failed: storage does not come through";
-    case HookStatus::switched_off: return "not run: HEARTH_ENABLE=0";
-    case HookStatus::unknown: break;
+    case HookStatus::interposed:
+      return "passed: storage comes through c10::alloc_cpu";
+    case HookStatus::registered_allocator:
+      return "passed: through a registered c10::Allocator";
+    case HookStatus::none:
+      return "failed: storage does not come through";
+    case HookStatus::switched_off:
+      return "not run: HEARTH_ENABLE=0";
+    case HookStatus::unknown:
+      break;
   }
   return "not run: no adapter";
 }
@@ -66,7 +79,7 @@ void take_counters(report::LiveFacts& live) {
   live.heap = {heap.reserved_bytes, heap.committed_bytes, heap.live_bytes,
                heap.cached_bytes,   heap.returned_bytes,  heap.refused};
   const access::GuardStats guard = access::stats();
-  live.guard = {guard.faults,           guard.raced,     guard.foreign,        guard.watched, guard.unwatched_budget,
+  live.guard = {guard.faults,           guard.raced,     guard.foreign,       guard.watched, guard.unwatched_budget,
                 guard.protect_failures, guard.kernel_io, guard.handler_stolen};
 }
 
@@ -127,7 +140,8 @@ void explain_missing_profile() {
   } else if (g.knobs.profile_at > closed) {
     cause << "iteration " << g.knobs.profile_at << " (HEARTH_PROFILE_AT) was not reached; " << closed << " were";
   } else {
-    cause << "only " << closed << " iterations ended; the first that repeats its predecessor is profiled, about the fourth";
+    cause << "only " << closed
+          << " iterations ended; the first that repeats its predecessor is profiled, about the fourth";
   }
   degrade("no profile", cause.c_str(), "run longer, or mark the iterations (hearth.iteration() in Python)");
 }
@@ -146,9 +160,8 @@ void degrade(const char* what, const char* cause, const char* cure) {
 }
 
 void open_outcome(const char* adapter_absent) {
-  const report::SessionInputs inputs{&g.knobs,        &g.knob_origins,
-                                     &g.names,        g.torch_version,
-                                     g.adapter_attached ? g.adapter_path : "", adapter_absent};
+  const report::SessionInputs inputs{
+      &g.knobs, &g.knob_origins, &g.names, g.torch_version, g.adapter_attached ? g.adapter_path : "", adapter_absent};
   session.store(report::open_session(inputs), std::memory_order_release);
 }
 

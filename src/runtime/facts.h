@@ -18,8 +18,8 @@ std::uint64_t median_duration();
 int write_report(const char* path);
 // Was a report asked for (HEARTH_REPORT)?
 bool report_wanted();
-// Between iterations: rewrites the report when the last one is ten seconds old, for ends that nobody can catch (SIGKILL,
-// out of memory, Python ending itself by SIGINT).
+// Between iterations: rewrites the report when the last one is ten seconds old, for ends that nobody can catch
+// (SIGKILL, out of memory, Python ending itself by SIGINT).
 void refresh_report(std::uint64_t now_ns);
 
 }  // namespace hearth::runtime

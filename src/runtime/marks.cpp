@@ -59,7 +59,8 @@ void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
   const std::uint32_t number = thread_number();
   Thread& thread = t_thread;
   if (number == g.main_thread.load(std::memory_order_relaxed)) {
-    if (g.requested_main.load(std::memory_order_relaxed) != 0) [[unlikely]] answer_claim();
+    if (g.requested_main.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      answer_claim();
     // Before the op is pushed: when it is the first of a new iteration, it belongs to that one.
     if (g.detector.op(NameId{name}, thread.depth)) iteration_closed();
   }
@@ -138,8 +139,8 @@ void bridge_log(std::uint32_t level, const char* message) { log::write(static_ca
 }  // namespace
 
 constinit const hearth_bridge kBridge = {
-    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,      op_begin,        op_end,  operand,   step_begin,
-    step_end,              module_enter,          module_exit, bridge_allocate, release, bridge_log};
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,          op_begin, op_end,    operand, step_begin, step_end,
+    module_enter,          module_exit,           bridge_allocate, release,  bridge_log};
 
 void mark_begin() {
   if (!tracking()) return;

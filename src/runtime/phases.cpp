@@ -197,8 +197,8 @@ void note_free(TensorSlot slot) {
 
 void apply_level() {
   if (!g.adapter_attached) return;
-  const bool profile_pending = g.knobs.profile != config::ProfileMode::off && g.profile.completed == 0 &&
-                               g.profile.attempts < kMaxAttempts;
+  const bool profile_pending =
+      g.knobs.profile != config::ProfileMode::off && g.profile.completed == 0 && g.profile.attempts < kMaxAttempts;
   std::uint32_t level = HEARTH_LEVEL_STEPS;
   if (profiling()) {
     level = HEARTH_LEVEL_OPERANDS;

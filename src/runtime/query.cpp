@@ -10,9 +10,12 @@ namespace hearth::runtime {
 int public_state() {
   switch (g.mode.load(std::memory_order_acquire)) {
     case Mode::bootstrap:
-    case Mode::starting: return HEARTH_STATE_BOOTSTRAP;
-    case Mode::tracking: return profiling() ? HEARTH_STATE_PROFILE : HEARTH_STATE_OBSERVE;
-    case Mode::forwarding: break;
+    case Mode::starting:
+      return HEARTH_STATE_BOOTSTRAP;
+    case Mode::tracking:
+      return profiling() ? HEARTH_STATE_PROFILE : HEARTH_STATE_OBSERVE;
+    case Mode::forwarding:
+      break;
   }
   return g.forked ? HEARTH_STATE_FORWARDING : HEARTH_STATE_DISABLED;
 }

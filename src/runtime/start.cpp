@@ -130,8 +130,9 @@ void self_test() {
     return;
   }
   g.hook_status = HookStatus::none;
-  stand_aside("tensor storage of this PyTorch does not come through c10::alloc_cpu (another allocator is built in); "
-              "running without Hearth");
+  stand_aside(
+      "tensor storage of this PyTorch does not come through c10::alloc_cpu (another allocator is built in); "
+      "running without Hearth");
 }
 
 void load_adapter(const TorchFound& found) {

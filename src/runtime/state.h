@@ -68,11 +68,11 @@ struct Degradation {
 constexpr std::uint32_t kMaxDegradations = 16;
 
 struct ProfileRun {
-  std::uint64_t number = 0;      // iteration
+  std::uint64_t number = 0;  // iteration
   std::uint64_t begin_ns = 0;
   std::uint64_t duration_ns = 0;
-  std::uint64_t normal_ns = 0;   // median of the unprofiled iterations before it
-  std::uint64_t fault_ns = 0;    // measured cost of one protection fault here
+  std::uint64_t normal_ns = 0;    // median of the unprofiled iterations before it
+  std::uint64_t fault_ns = 0;     // measured cost of one protection fault here
   std::uint64_t conclude_ns = 0;  // building the profile and writing the report
   std::uint32_t attempts = 0;
   std::uint32_t completed = 0;
@@ -82,11 +82,11 @@ struct ProfileRun {
 struct Runtime {
   std::atomic<Mode> mode{Mode::bootstrap};
   std::atomic<Phase> phase{Phase::observe};
-  std::atomic<std::uint32_t> main_thread{0};       // Thread::number
-  std::atomic<std::uint32_t> requested_main{0};    // a thread that steps asks to become main
+  std::atomic<std::uint32_t> main_thread{0};     // Thread::number
+  std::atomic<std::uint32_t> requested_main{0};  // a thread that steps asks to become main
   std::atomic<std::uint32_t> threads{0};
-  std::atomic<bool> stepped{false};                // an optimizer's step or a mark chose the main thread
-  std::atomic<std::uint64_t> iteration{0};         // number of the open iteration
+  std::atomic<bool> stepped{false};         // an optimizer's step or a mark chose the main thread
+  std::atomic<std::uint64_t> iteration{0};  // number of the open iteration
 
   config::Knobs knobs{};
   config::KnobOrigins knob_origins{};
@@ -120,9 +120,9 @@ struct Runtime {
   std::uint64_t last_ops = 0;      // signature of the last iteration's ops
   std::uint32_t alike_in_ops = 0;  // iterations in a row with it
   std::uint64_t refreshed_ns = 0;  // when the report was last rewritten between iterations
-  std::uint64_t opened_ns = 0;  // when the open iteration began
+  std::uint64_t opened_ns = 0;     // when the open iteration began
   std::uint32_t owner_pid = 0;
-  bool forked = false;             // this is a child; set in the child
+  bool forked = false;  // this is a child; set in the child
   std::atomic<bool> finished{false};
   std::uint64_t start_ns = 0;
 };

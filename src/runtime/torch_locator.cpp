@@ -103,15 +103,16 @@ void version_from_soname(TorchFound& found) {
 }
 
 const bool* find_flag(void* library, const char* plain, const char* gflags) {
-  const void* symbol = dlsym(library, plain);                 // PyTorch's own flags (wheels)
-  if (symbol == nullptr) symbol = dlsym(library, gflags);     // built with gflags (Debian)
+  const void* symbol = dlsym(library, plain);              // PyTorch's own flags (wheels)
+  if (symbol == nullptr) symbol = dlsym(library, gflags);  // built with gflags (Debian)
   return static_cast<const bool*>(symbol);
 }
 
 bool wants_huge_pages(void* library) {
   // c10_compute_alignment marks the versions that read THP_MEM_ALLOC_ENABLE (2.x); 1.13 ignores it, and so must we.
   const char* value = os::environment("THP_MEM_ALLOC_ENABLE");
-  return value != nullptr && std::strcmp(value, "1") == 0 && dlsym(library, "_ZN3c1021c10_compute_alignmentEm") != nullptr;
+  return value != nullptr && std::strcmp(value, "1") == 0 &&
+         dlsym(library, "_ZN3c1021c10_compute_alignmentEm") != nullptr;
 }
 
 hearth_torch_attach_fn try_open(const char* path, char* why, std::size_t why_capacity) {

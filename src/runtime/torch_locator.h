@@ -7,8 +7,8 @@ namespace hearth::runtime {
 
 struct TorchFound {
   bool loaded = false;
-  char c10_path[512] = {};   // of the mapped library
-  char version[32] = {};     // "2.13" (major.minor), "" if unknown
+  char c10_path[512] = {};     // of the mapped library
+  char version[32] = {};       // "2.13" (major.minor), "" if unknown
   char full_version[64] = {};  // "2.13.0+cpu", or as far as known
 };
 

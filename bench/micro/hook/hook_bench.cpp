@@ -52,7 +52,14 @@ void hearth_hook(benchmark::State& state) {
   }
 }
 
-BENCHMARK(torch_allocator)->Arg(256)->Arg(4096)->Arg(65536)->Arg(1 << 20)->Arg(16 << 20)->ThreadRange(1, 2)->UseRealTime();
+BENCHMARK(torch_allocator)
+    ->Arg(256)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->Arg(1 << 20)
+    ->Arg(16 << 20)
+    ->ThreadRange(1, 2)
+    ->UseRealTime();
 BENCHMARK(hearth_hook)->Arg(256)->Arg(4096)->Arg(65536)->Arg(1 << 20)->Arg(16 << 20)->ThreadRange(1, 2)->UseRealTime();
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A runtime for the adapter's tests: implements hearth_bridge by writing every call down, and drives the adapter's table.
-// Loaded by the Python tests with ctypes (recorder.py); one line of text per event, see record().
+// A runtime for the adapter's tests: implements hearth_bridge by writing every call down, and drives the adapter's
+// table. Loaded by the Python tests with ctypes (recorder.py); one line of text per event, see record().
 #include <dlfcn.h>
 
 #include <atomic>
@@ -97,9 +97,9 @@ void release(void* pointer) {
 }
 void log_line(std::uint32_t level, const char* message) { std::fprintf(stderr, "recorder %u: %s\n", level, message); }
 
-const hearth_bridge kBridge = {HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,    op_begin,    op_end,
-                               operand,               step_begin,            step_end,  module_enter, module_exit,
-                               allocate,              release,               log_line};
+const hearth_bridge kBridge = {
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,  operand, step_begin, step_end,
+    module_enter,          module_exit,           allocate, release,  log_line};
 
 }  // namespace
 
