@@ -156,6 +156,7 @@ void Builder::birth(const hearth_event& event) {
     tensor.born_position = position();
     tensor.born_order = ++order_;
     tensor.nth = births_[tensor.born]++;
+    tensor.born_thread = event.thread;
     tensor.module = here.modules.empty() ? 0 : here.modules.back();
     if (tensor.born != kOutside) tensor.producer = profile_.ops[tensor.born].name;
     (tensor.born != kOutside ? profile_.attributed_bytes : profile_.outside_bytes) += tensor.bytes;

@@ -70,6 +70,7 @@ struct Tensor {
   std::uint32_t dies_order = kAfter;
   std::uint64_t born_ns = 0, dies_ns = 0;  // since the iteration's begin; dies_ns = its end when still alive
   std::uint32_t nth = 0;                   // n-th allocation of its op
+  std::uint16_t born_thread = 0;           // that allocated it, as hearth_event::thread: 0 runs the iterations
   std::uint32_t producer = 0;              // name of the op that allocated it
   std::uint32_t module = 0;                // name of the module open then
   bool persistent = false;                 // alive across an iteration boundary

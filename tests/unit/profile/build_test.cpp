@@ -30,6 +30,8 @@ TEST(Build, ThreadsHaveStacksOfTheirOwn) {
   EXPECT_EQ(tensor(profile, 1).born, 1u);
   EXPECT_EQ(tensor(profile, 2).born, 0u);
   EXPECT_TRUE(tensor(profile, 1).scratch);
+  EXPECT_EQ(tensor(profile, 1).born_thread, 1u);
+  EXPECT_EQ(tensor(profile, 2).born_thread, 0u);
   EXPECT_EQ(profile.threads, 2u);
   EXPECT_THAT(profile.outermost, testing::ElementsAre(0)) << "positions count the main thread's ops";
 }
