@@ -2,7 +2,7 @@
 // space as can be found quickly. The problem is NP-hard; see docs/plans.md for the heuristic and what it reaches.
 //
 // Pure functions on values, from any thread. Deterministic unless the time budget runs out. Allocate; throw only
-// std::bad_alloc.
+// std::bad_alloc. The bytes of all items together must stay below 2^62, births and deaths within the period.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct Item {
 struct PackOptions {
   std::uint32_t period = 0;           // births and deaths are below or at it
   std::uint32_t budget_ms = 200;      // no new attempt begins after that; the first one is always finished
-  std::uint32_t attempts = 400;       // of the local search: what normally ends it
+  std::uint32_t attempts = 6000;      // of the local search: what normally ends it
   bool keep_groups_together = false;  // items of one group lie side by side wherever they are alive together
+  bool whole_pages = true;            // those of 1 MiB and more begin at a page, if that makes no page more
 };
 
 struct Packing {
