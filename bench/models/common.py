@@ -150,7 +150,7 @@ def timed_steps(workload, count):
     return steps, hearth.counters()
 
 
-def record(name, options, workload, steps, counters, rss_before):
+def record(name, options, workload, steps, counters, rss_before, rss_at_end):
     parameters = [p for m in workload.modules.values() for p in m.parameters()]
     state = [t for m in workload.modules.values() for t in m.state_dict().values()]
     settings = {k: v for k, v in vars(options).items() if k not in ("json", "steps", "seed", "threads")}
@@ -174,6 +174,7 @@ def record(name, options, workload, steps, counters, rss_before):
         "step_hearth_state": [step["hearth_state"] for step in steps],
         "hearth": counters,
         "rss_after_import_bytes": rss_before,
+        "rss_at_end_bytes": rss_at_end,
         "peak_rss_bytes": status_bytes("VmHWM"),
         **workload.closing,
     }
@@ -203,7 +204,8 @@ def main(name, description, sizes, build, add_options=None):
     rss_before = status_bytes("VmRSS")
     workload = build(options)
     steps, counters = timed_steps(workload, options.steps)
-    result = record(name, options, workload, steps, counters, rss_before)
+    rss_at_end = status_bytes("VmRSS")  # before the checksums, which copy tensors
+    result = record(name, options, workload, steps, counters, rss_before, rss_at_end)
     print(describe(result))
     if options.json:
         write_json(options.json, result)
