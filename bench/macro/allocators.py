@@ -1,4 +1,4 @@
-"""The allocators that rivals.py compares, each with the settings that its users give it, and how to start a program with one.
+"""The allocators that rivals.py compares, with the settings that users give them, and how to start a program with one.
 
 A tuned configuration keeps what it was given: no memory goes back to the system, no large block to munmap. Names of
 settings that only some versions of a library read are all set; the others are ignored without a word."""

@@ -47,9 +47,9 @@ def processor():
 def machine_facts(arguments):
     thp = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     chosen = thp.read_text(encoding="ascii").split("[")[-1].split("]")[0] if thp.is_file() else "absent"
-    return {"processor": processor(), "Linux": platform.release(), "glibc": platform.libc_ver()[1], "CPUs": os.cpu_count(),
-            "load at start": f"{os.getloadavg()[0]:.1f}", "transparent huge pages": chosen,
-            "threads": arguments.threads, "rounds": arguments.rounds,
+    return {"processor": processor(), "CPUs": os.cpu_count(), "Linux": platform.release(),
+            "glibc": platform.libc_ver()[1], "load at start": f"{os.getloadavg()[0]:.1f}",
+            "transparent huge pages": chosen, "threads": arguments.threads, "rounds": arguments.rounds,
             "sizes": "small" if arguments.small else "full"}
 
 

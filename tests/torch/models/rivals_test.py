@@ -1,4 +1,4 @@
-"""bench/macro/rivals.py without PyTorch: its arithmetic on numbers known beforehand, and the program on a made-up one."""
+"""bench/macro/rivals.py without PyTorch: its arithmetic on known numbers, the program on a made-up interpreter."""
 import ctypes
 import json
 import os
@@ -173,8 +173,9 @@ class Allocators(unittest.TestCase):
         self.assertEqual(allocators.absence(allocators.ALLOCATORS["torch-thp"], True), "")
 
     def test_nothing_of_the_caller_leaks_in(self):
-        base = {"LD_PRELOAD": "/x.so", "MALLOC_CONF": "a", "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "b", "HEARTH_LOG": "c",
-                "MIMALLOC_VERBOSE": "1", "TCMALLOC_RELEASE_RATE": "5", "THP_MEM_ALLOC_ENABLE": "1", "PATH": "/bin"}
+        base = {"LD_PRELOAD": "/x.so", "MALLOC_CONF": "a", "MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "b",
+                "HEARTH_LOG": "c", "MIMALLOC_VERBOSE": "1", "TCMALLOC_RELEASE_RATE": "5",
+                "THP_MEM_ALLOC_ENABLE": "1", "PATH": "/bin"}
         env = allocators.environment(allocators.ALLOCATORS["glibc"], "/h.so", "/r", ["HEARTH_LOG=debug"], base)
         self.assertEqual(env, {"PATH": "/bin", "PYTHONHASHSEED": "0"})
 
@@ -184,7 +185,8 @@ class Allocators(unittest.TestCase):
                                "HEARTH_MIN_SIZE": "1M"})
 
     def test_a_library_that_was_not_loaded(self):
-        done = subprocess.run(["/bin/true"], env={"LD_PRELOAD": "/none.so"}, stderr=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(["/bin/true"], env={"LD_PRELOAD": "/none.so"}, stderr=subprocess.PIPE,
+                              text=True, check=True)
         self.assertIn("/none.so", allocators.refusal(done.stderr))
         self.assertEqual(allocators.refusal("a warning of the program's own\n"), "")
 
@@ -223,8 +225,8 @@ class Program(unittest.TestCase):
                         "--markdown", str(self.folder / "out.md"), "--rounds", "2", "--model", "gpt2", "vit"]
 
     def run_program(self, **variables):
-        done = subprocess.run(self.command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=100,
-                              check=False)
+        done = subprocess.run(self.command, env={**os.environ, **variables}, capture_output=True, text=True,
+                              timeout=100, check=False)
         return done, json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
 
     def test_figures_and_files(self):
@@ -234,6 +236,7 @@ class Program(unittest.TestCase):
         self.assertIn("| hearth | 80.00 | 0.0 % | 80.00 | 0.0 % | 0.800 [0.800 .. 0.800] |", done.stdout)
         self.assertIn("| glibc | 200.00 | 0.0 % | 200.00 | 0.0 % | 2.000 [2.000 .. 2.000] |", done.stdout)
         self.assertIn("peak of tensors 3 MiB; lower bound 2 MiB", done.stdout)
+        self.assertIn("Best rival by wall over all rounds: glibc-tuned; Hearth against it 0.800", done.stdout)
         self.assertIn("| hearth | 2 of 2 | 0.800 | 0.800 |", done.stdout)
         self.assertIn("[12/12] vit on PyTorch 9.9, round 2 of 2", done.stderr)
         self.assertEqual((value["runs_left"], value["interrupted"], len(value["results"])), (0, False, 2))
@@ -289,7 +292,8 @@ class Program(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_a_missing_allocator_has_a_row(self):
-        result = {"absent": {"jemalloc": "not installed: apt-get install libjemalloc2"}, "differences": {}, "summary": {}}
+        result = {"absent": {"jemalloc": "not installed: apt-get install libjemalloc2"}, "differences": {},
+                  "summary": {}}
         self.assertIn("| jemalloc | **not installed: apt-get install libjemalloc2** |",
                       tables.figure_table(result, ["jemalloc"]))
 
