@@ -62,16 +62,34 @@ std::uint32_t affordable(const registry::Tensor& tensor, std::uint32_t wanted) {
   return wanted > 1 && g_guard.budget.take(tensor, 1) ? 1 : 0;
 }
 
-// Publishes the words of a tensor, all BUSY, and arms them. False if the kernel refused.
-bool arm_tensor(registry::Tensor& tensor, std::uintptr_t address, std::uint32_t header, const PageSample& sample,
-                std::uint32_t pages) {
+// Fills in the words of a tensor, all BUSY, and publishes them in its record. False if the tensor is being freed by
+// another thread, or watched by one: nothing is armed then. Its memory may already be another tensor's, which nobody
+// would ever open. Whoever frees it after a true finds the header, and waits for the words.
+bool publish(TensorSlot slot, TensorSerial serial, std::uintptr_t address, std::uint32_t header,
+             const PageSample& sample, std::uint32_t pages) {
   PagePool& pool = g_guard.pool;
+  registry::Registry& registry = *g_guard.registry.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < pages; ++i) {
     pool.at(header + 1 + i)
         .store(with_state(address + sample.page(i) * kPageBytes, State::busy), std::memory_order_relaxed);
   }
+  registry::Tensor& tensor = registry.at(slot);
   widen(address, address + tensor.bytes);
-  tensor.watch.store(header, std::memory_order_release);
+  std::uint32_t expected = 0;
+  const bool mine = tensor.watch.compare_exchange_strong(expected, header, std::memory_order_seq_cst);
+  if (mine && registry.lives(slot, serial)) return true;
+  for (std::uint32_t i = 0; i < pages; ++i) {
+    Word& word = pool.at(header + 1 + i);
+    unlock(word, with_state(word.load(std::memory_order_relaxed), State::dead));
+  }
+  expected = header;
+  if (mine) tensor.watch.compare_exchange_strong(expected, 0, std::memory_order_acq_rel);
+  return false;
+}
+
+// Arms the published words of a tensor. False if the kernel refused.
+bool arm_tensor(std::uint32_t header, std::uint32_t pages) {
+  PagePool& pool = g_guard.pool;
   bool all = true;
   Locked batch[kBatch];
   for (std::uint32_t i = 0; i < pages; i += kBatch) {
@@ -132,11 +150,12 @@ bool watch(TensorSlot slot, hearth_watch* how, std::uint32_t* pages) {
   if (!section) return false;
   GuardState& g = g_guard;
   registry::Tensor& tensor = g.registry.load(std::memory_order_acquire)->at(slot);
+  const TensorSerial serial = tensor.serial;  // first: publish() finds out if all the rest was still this tensor's
   const std::uintptr_t address = tensor.address.load(std::memory_order_acquire);
   const bool alone = tensor.own_pages && address != 0 && address % kPageBytes == 0 && tensor.bytes != 0;
   if (!alone || tensor.watch.load(std::memory_order_relaxed) != 0) return false;
   const bool sampled = g.options.sample_pages && tensor.bytes >= g.options.sample_min_bytes;
-  const PageSample sample(tensor.serial.value, (tensor.bytes - 1) / kPageBytes + 1,
+  const PageSample sample(serial.value, (tensor.bytes - 1) / kPageBytes + 1,
                           sampled ? g.options.samples_per_tensor : 0);
   const std::uint32_t affords = affordable(tensor, sample.count());
   const std::uint32_t header = affords != 0 ? g.pool.allocate(slot, affords) : 0;
@@ -145,7 +164,11 @@ bool watch(TensorSlot slot, hearth_watch* how, std::uint32_t* pages) {
     count(g.unwatched_budget);
     return false;
   }
-  if (!arm_tensor(tensor, address, header, sample, affords)) {
+  if (!publish(slot, serial, address, header, sample, affords)) {
+    g.budget.refund(affords);
+    return false;
+  }
+  if (!arm_tensor(header, affords)) {
     relieve();
     return false;
   }

@@ -77,7 +77,7 @@ void forget(TensorSlot slot) {
   registry::Registry* registry = g_guard.registry.load(std::memory_order_acquire);
   if (registry == nullptr) return;
   registry::Tensor& tensor = registry->at(slot);
-  const std::uint32_t header = tensor.watch.load(std::memory_order_acquire);
+  const std::uint32_t header = tensor.watch.load(std::memory_order_seq_cst);  // see watch()
   if (header == 0) return;
   const SignalsBlocked blocked;
   open_range(header, 0, UINTPTR_MAX, Until::stopped, HEARTH_ACCESS_UNKNOWN);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include <cstring>
 
@@ -85,9 +86,14 @@ std::uint32_t list_threads(std::int32_t* ids, std::uint32_t capacity) {
 }
 
 bool any_thread_blocks(int signo) {
-  bool found = false;
-  for_each_thread([&](std::int32_t id) { found = found || (blocked_signals(id) & signal_bit(signo)) != 0; });
-  return found;
+  constexpr long kLastPauseNs = 64'000'000;
+  for (timespec pause{0, 500'000}; pause.tv_nsec <= kLastPauseNs; pause.tv_nsec *= 2) {
+    bool found = false;
+    for_each_thread([&](std::int32_t id) { found = found || (blocked_signals(id) & signal_bit(signo)) != 0; });
+    if (!found) return false;
+    raw(SYS_nanosleep, &pause, nullptr);
+  }
+  return true;
 }
 
 }  // namespace hearth::access

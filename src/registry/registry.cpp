@@ -28,6 +28,9 @@ Pages pages_of(std::uintptr_t address, std::uint64_t bytes) {
 
 // A find may look at a slot that is being filled for its next tensor: what it reads there is accessed atomically.
 std::atomic_ref<std::uint64_t> shared_bytes(Tensor& tensor) { return std::atomic_ref<std::uint64_t>(tensor.bytes); }
+std::atomic_ref<std::uint32_t> shared_serial(Tensor& tensor) {
+  return std::atomic_ref<std::uint32_t>(tensor.serial.value);
+}
 
 }  // namespace
 
@@ -56,7 +59,7 @@ void Registry::fill(Tensor& record, const NewTensor& tensor) {
     serial = serial_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   shared_bytes(record).store(tensor.bytes, std::memory_order_relaxed);
-  record.serial = TensorSerial{serial};
+  shared_serial(record).store(serial, std::memory_order_relaxed);
   record.op = tensor.op;
   record.iteration = tensor.iteration;
   record.op_index = tensor.op_index;
@@ -99,7 +102,7 @@ TensorSlot Registry::remove(const void* address) {
   }
   std::uint32_t index = starts_.erase(number(address));
   if (index != 0) {
-    slot(index).live.store(false, std::memory_order_release);
+    slot(index).live.exchange(false, std::memory_order_seq_cst);  // see lives()
     Pages pages = pages_of(number(address), slot(index).tensor.bytes);
     pages_.forget(pages.first, pages.end);
   }
@@ -151,6 +154,12 @@ bool Registry::covers(std::uint32_t index, std::uintptr_t address) const {
 Tensor& Registry::at(TensorSlot slot) { return this->slot(slot.value).tensor; }
 
 const Tensor& Registry::at(TensorSlot slot) const { return this->slot(slot.value).tensor; }
+
+bool Registry::lives(TensorSlot slot, TensorSerial serial) const {
+  Slot& candidate = this->slot(slot.value);
+  return candidate.live.load(std::memory_order_seq_cst) &&
+         shared_serial(candidate.tensor).load(std::memory_order_relaxed) == serial.value;
+}
 
 std::uint32_t Registry::slot_limit() const { return limit_.load(std::memory_order_acquire); }
 

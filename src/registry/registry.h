@@ -68,6 +68,9 @@ class Registry {
   TensorSlot find(const void* address) const;        // interior pointers too
   TensorSlot find_start(const void* address) const;  // exact starts only; faster
   Tensor& at(TensorSlot slot);
+  // Is the tensor with this serial still there? Ordered with remove() as one sequence: who stores something into the
+  // record and then gets a yes here can rely on the remover, after its remove(), finding what was stored.
+  bool lives(TensorSlot slot, TensorSerial serial) const;
   const Tensor& at(TensorSlot slot) const;
 
   // One past the highest slot ever used: for (i = 1; i < slot_limit(); ++i) visits all; address == 0 means free.

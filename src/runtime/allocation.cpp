@@ -65,6 +65,7 @@ void untrack(void* pointer) {
     g.counters.foreign_frees.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  access::forget(slot);  // in every phase: a profile that another thread is just beginning may have armed it
   if (profiling()) note_free(slot);
   g.counters.frees.fetch_add(1, std::memory_order_relaxed);
   g.counters.live_bytes.fetch_sub(g.registry.at(slot).bytes, std::memory_order_relaxed);

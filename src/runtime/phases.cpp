@@ -188,7 +188,6 @@ void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages) {
 }
 
 void note_free(TensorSlot slot) {
-  access::forget(slot);
   hearth_event event{};
   event.type = HEARTH_EVENT_FREE;
   event.tensor = g.registry.at(slot).serial.value;

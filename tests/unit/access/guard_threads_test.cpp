@@ -85,6 +85,37 @@ TEST_F(GuardTest, TensorsComeAndGoOnOtherThreadsWhileTheMainThreadArms) {
   EXPECT_EQ(stats().foreign, 0u);
 }
 
+// As when a profile begins while other threads allocate: what is armed may be freed, and its memory handed on, at any
+// moment of it.
+TEST_F(GuardTest, TheMainThreadWatchesTensorsThatOthersAreJustFreeing) {
+  std::atomic<bool> go_on{true};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      auto* data =
+          static_cast<char*>(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      while (go_on) {
+        const Tensor tensor{data, registry_.add({data, 2 * kPage, NameId{}, 0, 0, 0, true})};
+        change(tensor.data);
+        free_it(tensor);
+        change(data);  // the allocator's next tenant
+      }
+    });
+  }
+  std::uint64_t watched = 0;
+  while (watched < 500) {
+    ASSERT_TRUE(start(registry_, {}, [](TensorSlot, std::uint32_t, hearth_access) {})) << refusal();
+    for (int round = 0; round < 20; ++round) {
+      for (std::uint32_t i = 1; i < registry_.slot_limit(); ++i) watch_it({nullptr, TensorSlot{i}});
+    }
+    stop();
+    watched += stats().watched;
+    EXPECT_EQ(stats().foreign, 0u);
+  }
+  go_on = false;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(GuardTest, APageInUseByASystemCallIsNotArmedUntilItEnds) {
   const Tensor tensor = make(kPage);
   ASSERT_TRUE(start(registry_, {}, remember));
