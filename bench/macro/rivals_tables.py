@@ -128,9 +128,9 @@ def preface(machine, fault_cost, names):
                                                    for name in names]), ""]
     lines += [f"A page fault on this machine: 4 KiB {cost_text(fault_cost['small_page_ns'], 'us', 1e3)}; 2 MiB "
               f"{cost_text(fault_cost['huge_page_ns'], 'us', 1e3)}. A virtual machine's faults are dearer than "
-              "others', and whoever avoids faults gains more on it. The columns \"us a fault\" take that out: CPU time minus "
-              "faults x (measured cost - cost named). They count a 2 MiB fault as one of 4 KiB, so allocators that get "
-              "huge pages while they are measured look dearer in them than they are.", "",
+              "others', and whoever avoids faults gains more on it. The columns \"us a fault\" take that out: CPU "
+              "time minus faults x (measured cost - cost named). They count a 2 MiB fault as one of 4 KiB, so "
+              "allocators that get huge pages while they are measured look dearer in them than they are.", "",
               "Ratios are of runs of one round: median [least .. greatest]; below 1 is less than the rival. The best "
               "rival is the least of all in that round, so the luckiest counts. Spread is the interquartile range of "
               "the steps over their median.", ""]

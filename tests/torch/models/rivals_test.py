@@ -283,6 +283,7 @@ class Program(unittest.TestCase):
         value = json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
         self.assertTrue(value["interrupted"])
         self.assertEqual([len(each["rounds"]) for each in value["results"]], [1])
+        self.assertEqual(value["results"][0]["summary"]["hearth"]["rounds"], 1)
 
     def test_an_unknown_allocator(self):
         done = subprocess.run([*self.command, "--allocators", "none-such"], capture_output=True, text=True, check=False)
