@@ -66,6 +66,7 @@ bool start(registry::Registry& registry, const GuardOptions& options, FaultSink 
   if (!install_fault_handler()) {
     return refuse("page guard: the kernel does not accept a SIGSEGV handler (a seccomp filter?)");
   }
+  g.pages_shut.store(true, std::memory_order_relaxed);
   detail::g_active.store(true, std::memory_order_seq_cst);
   g_refusal = "";
   return true;
@@ -92,6 +93,7 @@ void stop() {
   for (Spin spin; g_guard.sections.load(std::memory_order_seq_cst) != 0;) spin.wait();
   const bool stolen = !dispositions::still_ours(SIGSEGV);
   open_all();
+  g_guard.pages_shut.store(false, std::memory_order_release);
   if (!stolen) return;
   g_guard.handler_stolen.store(true, std::memory_order_relaxed);
   dispositions::give_back(SIGSEGV);
@@ -114,7 +116,9 @@ GuardStats stats() {
 
 void child_after_fork() {
   g_guard.sections.store(0, std::memory_order_relaxed);
-  if (detail::g_active.exchange(false, std::memory_order_seq_cst)) open_all_in_child();
+  detail::g_active.store(false, std::memory_order_relaxed);
+  // Also when another thread of the parent was in the middle of stop().
+  if (g_guard.pages_shut.exchange(false, std::memory_order_relaxed)) open_all_in_child();
   dispositions::give_back(SIGSEGV);  // no other thread here whose fault might be on its way
 }
 

@@ -22,6 +22,8 @@ struct GuardState {
   PagePool pool;
   MappingBudget budget;
   std::uint32_t run_first = 1;  // first pool index of this run
+  // From before the first page is armed until the last one is open: longer than g_active, which stop() clears first.
+  std::atomic<bool> pages_shut{false};
   std::uint32_t rearms = 0;
 
   // The addresses ever watched in this run: what lies outside costs two compares.

@@ -172,6 +172,29 @@ TEST_F(GuardTest, ForksInMidProfileUnderLoad) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(GuardTest, AForkWhileAnotherThreadStartsAndStopsTheGuardLeavesTheChildNoShutPage) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 64; ++i) tensors.push_back(make(kPage));
+  std::atomic<bool> go_on{true};
+  std::thread iterations([&] {
+    while (go_on) {
+      if (!start(registry_, {}, [](TensorSlot, std::uint32_t, hearth_access) {})) continue;
+      for (const Tensor& tensor : tensors) watch_it(tensor);
+      stop();
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const int status = status_of_child([&] {
+      child_after_fork();
+      for (const Tensor& tensor : tensors) change(tensor.data);
+      return 7;
+    });
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << " in child " << i;
+  }
+  go_on = false;
+  iterations.join();
+}
+
 TEST_F(GuardTest, AnAlarmHandlerThatTouchesTensorsNeverWaitsForItsOwnThread) {
   static const volatile char* touched;
   const Tensor tensor = make(kPage);
