@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "plan/validate.h"
 
 namespace hearth::plan {
 namespace {
 
 using profile::Profile;
 using profile::Tensor;
+
+constexpr std::uint64_t kMaxBytes = 1ull << 46;  // of all tensors together; the packer's sums must not overflow
 
 bool born_within(const Tensor& tensor) { return tensor.born_order != 0; }
 bool dies_within(const Tensor& tensor) { return tensor.dies_order != profile::kAfter; }
@@ -57,6 +62,8 @@ class Planner {
     options_.pack.period = plan_.period;
   }
 
+  std::uint64_t planned_bytes() const { return planned_bytes_; }
+
   Plan make() {
     if (!items_.empty()) pack_all();
     plan_.signature = signature_of(plan_.entries);
@@ -77,6 +84,7 @@ class Planner {
   std::vector<Item> items_;             // planned entries; Item::group is the index of its class
   std::vector<std::uint32_t> entries_;  // of each item
   std::map<ClassKey, std::uint32_t> classes_;
+  std::uint64_t planned_bytes_ = 0;  // sticks at the largest number
 };
 
 void Planner::collect(const Profile& profile) {
@@ -104,6 +112,8 @@ void Planner::add(const Tensor& tensor, std::uint32_t death) {
   if (entry.death != entry.birth && tensor.own_pages && tensor.bytes > 0) {
     const auto fresh = static_cast<std::uint32_t>(classes_.size());
     const auto group = classes_.try_emplace({tensor.lifetime, tensor.frequency}, fresh).first->second;
+    const std::uint64_t left = std::numeric_limits<std::uint64_t>::max() - planned_bytes_;
+    planned_bytes_ += std::min(left, tensor.bytes);
     items_.push_back({.bytes = tensor.bytes, .birth = entry.birth, .death = entry.death, .group = group});
     entries_.push_back(static_cast<std::uint32_t>(plan_.entries.size()));
   }
@@ -178,10 +188,19 @@ void Planner::take_separate(const std::vector<Packing>& packings) {
 
 Result<Plan> make_plan(const Profile& profile, const PlanOptions& options) noexcept {
   try {
-    if (!profile.complete()) return Error{"the profile is incomplete (events were dropped): there is no plan for it"};
-    return Planner(profile, options).make();
-  } catch (const std::exception& problem) {
-    return Error{std::string("no plan could be made: ") + problem.what()};
+    if (!profile.complete()) {
+      return Error{"no plan: the profile is incomplete, " + std::to_string(profile.anomalies.dropped_events) +
+                   " events did not fit the log; profile with fewer of them (HEARTH_PROFILE=ops)"};
+    }
+    Planner planner(profile, options);
+    if (planner.planned_bytes() > kMaxBytes) {
+      return Error{"no plan: the sizes of the tensors are beyond any machine's memory, so the profile is damaged"};
+    }
+    Plan plan = planner.make();
+    if (const Result<void> sound = validate(plan); !sound) return Error{"no plan: " + sound.error()};
+    return plan;
+  } catch (const std::exception&) {
+    return Error{"out of memory"};  // short enough to need none itself
   }
 }
 

@@ -1,0 +1,11 @@
+# The exact solver of exact_test.cpp: Cbc, for this test only. Absent, the test skips and says so.
+find_path(HEARTH_CBC_INCLUDE Cbc_C_Interface.h PATH_SUFFIXES coin coin-or)
+find_library(HEARTH_CBC_SOLVER CbcSolver)
+find_library(HEARTH_CBC_LIBRARY Cbc)
+if(HEARTH_CBC_INCLUDE AND HEARTH_CBC_SOLVER AND HEARTH_CBC_LIBRARY)
+  target_include_directories(unit_plan SYSTEM PRIVATE ${HEARTH_CBC_INCLUDE})
+  target_link_libraries(unit_plan PRIVATE ${HEARTH_CBC_SOLVER} ${HEARTH_CBC_LIBRARY})
+  target_compile_definitions(unit_plan PRIVATE HEARTH_HAS_CBC)
+else()
+  message(STATUS "Cbc not found (coinor-libcbc-dev): packings are not compared with exact optima")
+endif()
