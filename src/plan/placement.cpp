@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 
 namespace hearth::plan {
@@ -27,11 +28,13 @@ std::uint64_t Placement::Block::alive_with(const Arc& arc, std::uint32_t period)
     const std::uint32_t ahead = start[i] - arc.start + (start[i] < arc.start ? period : 0);
     meets[i] = static_cast<std::uint8_t>((ahead < arc.length) | (period - ahead < length[i]));
   }
+  // Eight bytes of 0 or 1 become eight bits by one multiplication: byte k comes to bit 56 + k.
+  static_assert(std::endian::native == std::endian::little);
   std::uint64_t mask = 0;
   for (std::uint32_t byte = 0; byte < kBlock; byte += 8) {
     std::uint64_t eight = 0;
-    for (std::uint32_t i = 0; i < 8; ++i) eight |= static_cast<std::uint64_t>(meets[byte + i]) << i;
-    mask |= eight << byte;
+    std::memcpy(&eight, &meets[byte], sizeof(eight));
+    mask |= (eight * 0x0102040810204080u >> 56) << byte;
   }
   return count == kBlock ? mask : mask & ((1ull << count) - 1);
 }
