@@ -67,6 +67,7 @@ int run_tool(int argc, char** argv) {
   add_knobs(app);
   add_report(app);
   add_trace(app);
+  add_plan(app);
   try {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && !words.front().starts_with('-')) refuse_unknown_command(app, words.front());

@@ -26,7 +26,7 @@ struct PlanOptions {
   bool separate = false;           // one arena per class at any price; else only where it costs at most this share
   double separation_share = 0.01;  // of the peak of planned bytes
   bool group = false;              // neighbouring offsets within a class in a common arena
-  PackOptions pack;
+  PackOptions pack = {};
 };
 
 // Memory the profile does not own is not looked at: `profile` may go away afterwards.

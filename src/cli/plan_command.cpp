@@ -1,0 +1,157 @@
+// hearth plan TRACE: where the tensors of a profiled iteration are to lie, and what that costs; with -o as a file.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.h"
+#include "plan/json_writer.h"
+#include "plan/make_plan.h"
+#include "plan/validate.h"
+#include "profile/build.h"
+#include "profile/classes.h"
+#include "profile/trace_file.h"
+#include "report/layout.h"
+
+namespace hearth::cli {
+namespace {
+
+struct Options {
+  std::string trace;
+  std::string output;
+  plan::PlanOptions plan;
+  bool json = false;
+};
+
+struct Facts {
+  std::uint64_t planned = 0, heap = 0, heap_bytes = 0, bytes = 0;
+  double seconds = 0;
+};
+
+Facts facts_of(const plan::Plan& plan, double seconds) {
+  Facts facts;
+  facts.seconds = seconds;
+  for (const plan::Entry& entry : plan.entries) {
+    if (entry.arena == plan::kHeap) {
+      ++facts.heap;
+      facts.heap_bytes += entry.bytes;
+    } else {
+      ++facts.planned;
+    }
+  }
+  for (const plan::Arena& arena : plan.arenas) facts.bytes += arena.bytes;
+  return facts;
+}
+
+double ratio(std::uint64_t height, std::uint64_t bound) {
+  return bound == 0 ? 1.0 : static_cast<double>(height) / static_cast<double>(bound);
+}
+
+std::string lifetime_text(const plan::Arena& arena) {
+  return arena.mixed ? "mixed" : profile::lifetime_name(arena.lifetime);
+}
+
+std::string bytes_text(std::uint64_t bytes) { return report::bytes_text(static_cast<double>(bytes)); }
+
+std::string table_text(const plan::Plan& plan, const Facts& facts, const profile::Thresholds& thresholds) {
+  const auto share = [&](std::uint64_t bytes) {
+    return plan.costs.lower_bound == 0 ? std::string("-") : report::percent_text(ratio(bytes, plan.costs.lower_bound));
+  };
+  std::string out =
+      fmt::format("allocations  {} of at least {}: {} planned, {} left to the heap ({})\n",
+                  report::count_text(plan.entries.size()), bytes_text(plan.min_bytes),
+                  report::count_text(facts.planned), report::count_text(facts.heap), bytes_text(facts.heap_bytes));
+  out += fmt::format("memory       {}, lower bound {}, ratio {:.4f}\n", bytes_text(facts.bytes),
+                     bytes_text(plan.costs.lower_bound), ratio(facts.bytes, plan.costs.lower_bound));
+  out += fmt::format("separation   {} more ({}) with an arena for each class\n", bytes_text(plan.costs.separation),
+                     share(plan.costs.separation));
+  out += fmt::format("grouping     {} more ({}) with neighbouring offsets in each class\n",
+                     bytes_text(plan.costs.grouping), share(plan.costs.grouping));
+  out += fmt::format("planned in   {}\n", report::time_text(facts.seconds * 1e9));
+  using Align = report::Table::Align;
+  report::Table table(
+      {{"arena"}, {"lifetime", Align::left}, {"touches/byte"}, {"tensors"}, {"bytes"}, {"lower bound"}, {"ratio"}});
+  for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
+    const plan::Arena& arena = plan.arenas[i];
+    const std::string touches =
+        arena.mixed ? "-"
+                    : report::bucket_text(arena.frequency, thresholds.frequency_base, thresholds.frequency_buckets);
+    table.add({std::to_string(i), lifetime_text(arena), touches, report::count_text(arena.tensors),
+               bytes_text(arena.bytes), bytes_text(arena.lower_bound),
+               fmt::format("{:.4f}", ratio(arena.bytes, arena.lower_bound))});
+  }
+  if (!table.empty()) table.write(out, 100);
+  return out;
+}
+
+std::string json_text(const plan::Plan& plan, const Facts& facts) {
+  nlohmann::ordered_json json = {{"schema_version", plan.schema_version},
+                                 {"min_bytes", plan.min_bytes},
+                                 {"allocations", plan.entries.size()},
+                                 {"planned", facts.planned},
+                                 {"heap", facts.heap},
+                                 {"heap_bytes", facts.heap_bytes},
+                                 {"bytes", facts.bytes},
+                                 {"lower_bound", plan.costs.lower_bound},
+                                 {"ratio", ratio(facts.bytes, plan.costs.lower_bound)},
+                                 {"separation_bytes", plan.costs.separation},
+                                 {"grouping_bytes", plan.costs.grouping},
+                                 {"seconds", facts.seconds},
+                                 {"arenas", nlohmann::ordered_json::array()}};
+  for (const plan::Arena& arena : plan.arenas) {
+    nlohmann::ordered_json shown = {{"lifetime", lifetime_text(arena)}, {"frequency", nullptr}};
+    if (!arena.mixed) shown["frequency"] = arena.frequency;
+    shown.update({{"tensors", arena.tensors}, {"bytes", arena.bytes}, {"lower_bound", arena.lower_bound}});
+    json["arenas"].push_back(shown);
+  }
+  return json.dump(2) + "\n";
+}
+
+void make(const Options& options) {
+  Result<profile::Trace> trace = profile::read_trace(options.trace);
+  if (!trace) fail(kFailed, trace.error());
+  const profile::Profile profile =
+      profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
+  const auto start = std::chrono::steady_clock::now();
+  const Result<plan::Plan> plan = plan::make_plan(profile, options.plan);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (!plan) fail(kFailed, options.trace + ": " + plan.error());
+  if (!options.output.empty()) {
+    if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
+  }
+  const Facts facts = facts_of(*plan, taken.count());
+  std::string text = options.json ? json_text(*plan, facts) : table_text(*plan, facts, trace->info.thresholds);
+  if (!options.json && facts.planned == 0) {
+    text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
+  } else if (!options.json && !options.output.empty()) {
+    text += fmt::format("\nUse it:  HEARTH_PLAN={} hearth run -- PROGRAM\n", options.output);
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fail(kFailed, "cannot write to standard output");
+  }
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("plan", "lay out the tensors of a trace's iteration in as little memory as can be");
+  const auto options = std::make_shared<Options>();
+  options->plan.pack.budget_ms = 5000;  // nobody's training waits here
+  command->add_option("TRACE", options->trace, "trace written by HEARTH_TRACE")->required();
+  command->add_option("-o,--output", options->output, "write the plan to this file");
+  command->add_option("--min-size", options->plan.min_bytes, "plan tensors of at least this size, as HEARTH_MIN_SIZE")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false));
+  command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
+  command->add_flag("--json", options->json, "print the figures as JSON");
+  command->footer(
+      "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth plan t.trace -o plan.json\n"
+      "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json");
+  command->callback([options] { make(*options); });
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,72 @@
+"""`hearth plan` from outside. Arguments: the tool, tests/data/small.trace."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL, TRACE = (os.path.abspath(path) for path in sys.argv[1:3])
+del sys.argv[1:3]
+
+
+class Plan(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hearth-plan-")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def plan(self, *arguments):
+        return subprocess.run([TOOL, "plan", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+    def refused(self, status, text, *arguments):
+        result = self.plan(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""))
+        self.assertTrue(result.stderr.startswith("hearth: "), result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_the_table_and_the_file_agree(self):
+        file = self.path / "plan.json"
+        result = self.plan(TRACE, "--min-size", "256", "-o", file)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for words in ("allocations ", "lower bound ", "separation ", "grouping ", "planned in ", "mixed"):
+            self.assertIn(words, result.stdout)
+        self.assertIn("HEARTH_PLAN=%s hearth run" % file, result.stdout)
+        plan = json.loads(file.read_text())
+        self.assertEqual(plan["schema_version"], 1)
+        self.assertEqual(plan["min_bytes"], 256)
+        self.assertEqual(len(plan["entries"]), plan["signature"]["allocations"])
+        figures = json.loads(self.plan(TRACE, "--min-size", "256", "--json").stdout)
+        self.assertEqual(figures["bytes"], sum(arena["bytes"] for arena in plan["arenas"]))
+        self.assertEqual(figures["lower_bound"], plan["costs"]["lower_bound"])
+        self.assertGreater(figures["planned"], 0)
+        self.assertGreaterEqual(figures["bytes"], figures["lower_bound"])
+
+    def test_one_trace_gives_one_plan(self):
+        for file in ("a.json", "b.json"):
+            self.plan(TRACE, "--min-size", "256", "-o", self.path / file)
+        self.assertEqual((self.path / "a.json").read_bytes(), (self.path / "b.json").read_bytes())
+
+    def test_separated_classes_have_arenas_of_their_own(self):
+        figures = json.loads(self.plan(TRACE, "--min-size", "256", "--separate", "--json").stdout)
+        self.assertNotIn("mixed", [arena["lifetime"] for arena in figures["arenas"]])
+
+    def test_nothing_to_plan_is_said(self):
+        result = self.plan(TRACE, "--min-size", "1M")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("Nothing is planned", result.stdout)
+
+    def test_mistakes_are_told(self):
+        self.refused(1, "none.trace: No such file", self.path / "none.trace")
+        self.refused(1, "its directory does not exist", TRACE, "-o", self.path / "none" / "plan.json")
+        damaged = self.path / "damaged.trace"
+        damaged.write_bytes(pathlib.Path(TRACE).read_bytes()[:-20])
+        self.refused(1, "damaged.trace: ", damaged)
+        self.refused(2, "--min-size", TRACE, "--min-size", "many")
+        self.refused(2, "TRACE", "--json")
+
+
+if __name__ == "__main__":
+    unittest.main()
