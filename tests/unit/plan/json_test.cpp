@@ -126,6 +126,7 @@ TEST(PlanJson, MutationsNeverPassUnproved) {
   for (int round = 0; round < 30000; ++round) {
     std::string mutant = text;
     for (std::uint32_t change = 0; change <= test::below(random, 3); ++change) {
+      if (mutant.size() < 2) break;
       const std::size_t at = random() % mutant.size();
       const char letter = kAlphabet[test::below(random, sizeof(kAlphabet) - 1)];
       switch (test::below(random, 5)) {

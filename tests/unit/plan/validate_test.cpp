@@ -51,7 +51,7 @@ TEST(Validate, OverlapsNameBothEntries) {
   EXPECT_EQ(entry_refusal([](Plan& plan) { plan.entries[1].birth = 3; }),
             "entry 0 and entry 1 are alive at once and overlap in arena 0 at offset 0");
   EXPECT_EQ(entry_refusal([](Plan& plan) { plan.entries[3].offset = 64; }),
-            "entry 0 and entry 3 are alive at once and overlap in arena 0 at offset 64")
+            "entry 3 and entry 0 are alive at once and overlap in arena 0 at offset 0")
       << "at the begin, where the former iteration's entry 3 is alive";
   EXPECT_EQ(entry_refusal([](Plan& plan) { plan.entries[3].offset = 64, plan.entries[3].death = 1; }),
             "entry 1 and entry 3 are alive at once and overlap in arena 0 at offset 64")
