@@ -291,6 +291,8 @@ bool PageHeap::give_back(std::uint32_t page, unsigned size_class) {
 
 std::uint64_t PageHeap::trim() {
   std::uint64_t returned = 0;
+  former_peak_.store(0, std::memory_order_relaxed);
+  peak_.store(live_pages_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   for (unsigned i = 0; i < size_class::kCount; ++i) {
     for (std::uint32_t page = classes_[i].resident.pop(blocks_); page != kNoBlock;
          page = classes_[i].resident.pop(blocks_)) {

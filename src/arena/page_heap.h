@@ -59,7 +59,8 @@ class PageHeap {
 
   // Asks for huge pages for a block, as PyTorch does for large tensors under THP_MEM_ALLOC_ENABLE. A hint.
   void advise_huge(void* pointer, std::size_t bytes);
-  // Returns the pages of all free blocks to the kernel; the bytes returned.
+  // Returns the pages of all free blocks to the kernel, and forgets the recent peak: what was needed up to now will not
+  // be needed again. The bytes returned.
   std::uint64_t trim();
 
  private:

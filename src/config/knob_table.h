@@ -20,8 +20,10 @@
   X(profile, HEARTH_PROFILE, Choice<ProfileMode>, "faults", "off|ops|faults|pages",                                   \
     "how the profiled iteration sees accesses: ops = operands of ops, faults = also the first page of every tensor, " \
     "pages = also sampled pages of large tensors")                                                                    \
+  X(plan, HEARTH_PLAN, Path, "", "",                                                                                  \
+    "follow the plan in this file from the first iteration on; off = never place tensors by plan")                    \
   X(profile_at, HEARTH_PROFILE_AT, Integer, "0", "0..1000000000",                                                     \
-    "profile this iteration, where the first one is 0; 0 chooses one that repeats its predecessors")                  \
+    "profile this iteration, counted from 0; 0, the default, chooses one that repeats its predecessors")              \
   X(min_size, HEARTH_MIN_SIZE, Size, "16K", "0..1T", "smaller tensors stay with the C library's allocator")           \
   X(pages_min, HEARTH_PAGES_MIN, Size, "1M", "4K..1T",                                                                \
     "tensors from this size on are sampled by HEARTH_PROFILE=pages")                                                  \

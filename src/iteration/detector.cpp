@@ -105,6 +105,12 @@ void Detector::optimizer_left() {
   decide_by(Source::none);
 }
 
+void Detector::forget_period() {
+  if (source_ > Source::period) return;
+  period_.reset();
+  decide_by(Source::none);
+}
+
 bool Detector::mark_begin() {
   marks_.begin();
   if (source_ != Source::marks) {

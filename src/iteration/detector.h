@@ -48,6 +48,19 @@ class Detector {
   // from the building of a model.
   void deallocation() { ++deallocations_; }
 
+  // While the runtime follows a plan it does not feed allocations one by one.
+  // So many happened since the last call.
+  void catch_up(std::uint64_t allocations, std::uint64_t bytes) {
+    allocations_ += allocations;
+    bytes_ += bytes;
+  }
+  // The iteration that closes next went like this, whatever was fed of it.
+  void stand_in(const Signature& signature) { running_.set(signature); }
+  // The planned iteration of a loop without optimizer and marks is over.
+  bool close_planned() { return source_ <= Source::period && close(Source::period); }
+  // The loop without optimizer is followed no longer: its period has to be found again.
+  void forget_period();
+
   const Closed& closed() const { return closed_; }
   // What decides at present.
   Source source() const { return source_; }

@@ -34,6 +34,7 @@ class RunningSignature {
     value_.exact = rolled(value_.exact, bytes);
     ++value_.allocation_count;
   }
+  void set(const Signature& value) { value_ = value; }
   std::uint64_t events() const { return std::uint64_t{value_.op_count} + value_.allocation_count; }
   Signature take() {
     const Signature taken = value_;

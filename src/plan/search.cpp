@@ -1,7 +1,6 @@
 #include "plan/search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -31,7 +30,7 @@ class Search {
   void try_skyline(const std::vector<double>& values);
   void try_starts();
   std::vector<double> busiest() const;
-  std::vector<double> weighed(double bytes_exponent, double noise);
+  std::vector<double> weighed(unsigned quarters, double noise);
   void promote();
   bool improve(std::uint64_t limit);
   double random();
@@ -124,29 +123,34 @@ std::vector<double> Search::busiest() const {
   return found;
 }
 
-// Small exponents value what lives long, large ones what is large.
-std::vector<double> Search::weighed(double bytes_exponent, double noise) {
+// bytes^q * length^(4 - q), q quarters of the weight being the size's: few value what lives long, many what is large.
+// Only the order counts, so no root is taken (libm is not to be had in the training process).
+std::vector<double> Search::weighed(unsigned quarters, double noise) {
   std::vector<double> values;
   values.reserve(arcs_.size());
   for (const Arc& arc : arcs_) {
-    const double value = std::pow(static_cast<double>(arc.bytes), bytes_exponent) *
-                         std::pow(static_cast<double>(arc.length), 1 - bytes_exponent);
-    values.push_back(noise > 0 ? value * (1 + noise * random()) : value);
+    const double factor = noise > 0 ? 1 + noise * random() : 1;
+    double value = 1;
+    for (unsigned i = 0; i < 4; ++i) {
+      value *= factor * static_cast<double>(i < quarters ? arc.bytes : arc.length);
+    }
+    values.push_back(value);
   }
   return values;
 }
 
 void Search::try_starts() {
-  try_sorted(weighed(1, 0));
+  try_sorted(weighed(4, 0));
   // What is alive in the busiest times must stack without gaps: it goes first, in steps of a tenth of the peak.
   std::vector<double> crowded = busiest();
   const auto peak = static_cast<double>(limits_.lower_bound);
   for (std::size_t i = 0; i < arcs_.size(); ++i) {
-    crowded[i] = std::floor(10 * crowded[i] / peak) + static_cast<double>(arcs_[i].bytes) / (2 * peak);
+    crowded[i] = static_cast<double>(static_cast<unsigned>(10 * crowded[i] / peak)) +
+                 static_cast<double>(arcs_[i].bytes) / (2 * peak);
   }
   try_sorted(crowded);
-  for (const double exponent : {0.0, 0.3, 0.6, 1.0}) try_skyline(weighed(exponent, 0));
-  for (const double exponent : {0.0, 0.5}) try_sorted(weighed(exponent, 0));
+  for (const unsigned quarters : {0u, 1u, 2u, 4u}) try_skyline(weighed(quarters, 0));
+  for (const unsigned quarters : {0u, 2u}) try_sorted(weighed(quarters, 0));
 }
 
 double Search::random() {
@@ -156,7 +160,7 @@ double Search::random() {
 
 // What did not fit gets an earlier turn, nearer to its old one than to the front.
 void Search::promote() {
-  const auto target = static_cast<std::size_t>(static_cast<double>(placed_) * std::sqrt(random()));
+  const auto target = static_cast<std::size_t>(static_cast<double>(placed_) * std::max(random(), random()));
   for (std::size_t i = placed_; i-- > target;) placement_.remove(order_[i], offsets_[order_[i]]);
   const auto first = order_.begin() + static_cast<std::ptrdiff_t>(target);
   const auto last = order_.begin() + static_cast<std::ptrdiff_t>(placed_);
@@ -186,7 +190,7 @@ Found Search::run() {
       share = 0.5;
     } else {
       share = share < 0.9 ? share + 0.2 : 0.1;
-      try_skyline(weighed(random(), 0.5));
+      try_skyline(weighed(static_cast<unsigned>(5 * random()), 0.5));
     }
   }
   return std::move(best_);

@@ -62,8 +62,7 @@ const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min
   Sequence* made = guarded(why, capacity, [&] { return make_plan(profile, options); });
   if (made == nullptr) return nullptr;
   const auto spent = std::chrono::steady_clock::now() - begin;
-  made->pack_ns =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+  made->pack_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
   return made;
 }
 

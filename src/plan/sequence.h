@@ -1,8 +1,8 @@
 // Sequence: a plan as the runtime follows it: sizes in order, and where each lies, all arenas of the plan one after the
 // other in one range of addresses (each begins at a multiple of 2 MiB, so that it can be moved between tiers alone).
 //
-// The seam between the hot runtime and the planner, which allocates: both functions catch what is thrown below them. The
-// result lives for the rest of the process. Thread that runs the iterations.
+// The seam between the hot runtime and the planner, which allocates: both functions catch what is thrown below them.
+// The result lives for the rest of the process. Thread that runs the iterations.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Sequence {
   std::vector<std::uint64_t> sizes;
   std::vector<arena::Place> places;
   std::uint64_t height = 0;
-  std::uint32_t planned = 0;   // entries that are not left to the heap
-  std::uint64_t pack_ns = 0;   // what planning took; 0 if the plan was loaded
+  std::uint32_t planned = 0;  // entries that are not left to the heap
+  std::uint64_t pack_ns = 0;  // what planning took; 0 if the plan was loaded
 };
 
 // Null, and one sentence in why[0..capacity), if there is no plan.

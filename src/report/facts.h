@@ -36,6 +36,18 @@ struct GuardFacts {
   bool handler_stolen = false;
 };
 
+// How the plan is followed. Counts are of allocations by the thread that runs the iterations, since the first plan.
+struct PlanFacts {
+  bool present = false;
+  bool from_file = false;
+  std::uint64_t plans = 0, entries = 0, planned = 0;                        // the present plan's, but for the first
+  std::uint64_t height = 0, lower_bound = 0, separation = 0, grouping = 0;  // bytes
+  std::uint64_t pack_ns = 0;
+  std::uint64_t iterations = 0, iterations_off = 0, left = 0, moved = 0;
+  std::uint64_t taken = 0, by_plan = 0, blocked = 0, lost = 0, small = 0;
+  std::uint64_t live_bytes = 0, reserved_bytes = 0, bad_frees = 0;
+};
+
 struct ProfiledIteration {
   bool present = false;
   std::uint64_t number = 0;
@@ -73,6 +85,7 @@ struct LiveFacts {
   const char* perf_status = nullptr;  // "off", "software faults", "refused: EACCES, ..."
   std::uint64_t perf_samples = 0;
   ProfiledIteration profiled;
+  PlanFacts plan;
 
   Degradation degradations[kMaxDegradations];
   std::uint32_t degradation_count = 0;

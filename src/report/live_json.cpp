@@ -77,6 +77,33 @@ void write_heap(JsonWriter& json, const HeapFacts& heap) {
   json.end_object();
 }
 
+void write_plan(JsonWriter& json, const PlanFacts& plan) {
+  json.key("plan").begin_object();
+  json.member("present", plan.present);
+  json.member("from_file", plan.from_file);
+  json.member("plans", plan.plans);
+  json.member("entries", plan.entries);
+  json.member("planned", plan.planned);
+  json.member("height_bytes", plan.height);
+  json.member("lower_bound_bytes", plan.lower_bound);
+  json.member("separation_bytes", plan.separation);
+  json.member("grouping_bytes", plan.grouping);
+  json.member("pack_ns", plan.pack_ns);
+  json.member("iterations", plan.iterations);
+  json.member("iterations_off", plan.iterations_off);
+  json.member("left", plan.left);
+  json.member("moved", plan.moved);
+  json.member("taken", plan.taken);
+  json.member("left_to_heap", plan.by_plan);
+  json.member("blocked", plan.blocked);
+  json.member("lost", plan.lost);
+  json.member("small", plan.small);
+  json.member("live_bytes", plan.live_bytes);
+  json.member("reserved_bytes", plan.reserved_bytes);
+  json.member("bad_frees", plan.bad_frees);
+  json.end_object();
+}
+
 void write_guard(JsonWriter& json, const LiveFacts& live) {
   const GuardFacts& guard = live.guard;
   json.key("guard").begin_object();
@@ -138,6 +165,7 @@ void write_live(JsonWriter& json, const LiveFacts& live) {
   write_profiled(json, live.profiled);
   write_counters(json, live);
   write_heap(json, live.heap);
+  write_plan(json, live.plan);
   write_guard(json, live);
   write_degradations(json, live);
 }

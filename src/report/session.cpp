@@ -219,4 +219,6 @@ void finish(Session& session, const LiveFacts& live) noexcept {
 
 bool wants_report(const Session& session) noexcept { return session.report_wanted; }
 
+const profile::Profile* made_profile(const Session& session) noexcept { return session.profile; }
+
 }  // namespace hearth::report

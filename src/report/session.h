@@ -10,6 +10,7 @@
 
 #include "config/knobs.h"
 #include "hearth/trace.h"
+#include "profile/profile.h"
 #include "report/facts.h"
 #include "trace/names.h"
 
@@ -43,5 +44,8 @@ int publish_to(Session& session, const LiveFacts& live, const char* path) noexce
 void finish(Session& session, const LiveFacts& live) noexcept;
 
 bool wants_report(const Session& session) noexcept;
+
+// Of the last conclude(); null if there is none.
+const profile::Profile* made_profile(const Session& session) noexcept;
 
 }  // namespace hearth::report

@@ -60,6 +60,18 @@ void write_profiled(std::string& out, const ProfiledIteration& profiled) {
   }
 }
 
+void write_plan(std::string& out, const PlanFacts& plan) {
+  if (!plan.present) return;
+  const double ratio = plan.lower_bound > 0 ? real(plan.height) / real(plan.lower_bound) : 1;
+  line(out, "  plan: " + count_text(plan.planned) + " of " + count_text(plan.entries) + " tensors in " +
+                bytes_text(real(plan.height)) + ", " + number_text(ratio, 3) + "x the least possible" +
+                (plan.from_file ? std::string(", from a file") : ", made in " + time_text(real(plan.pack_ns))));
+  const std::uint64_t all = plan.taken + plan.by_plan + plan.blocked + plan.lost;
+  line(out, "  managed: " + count_text(plan.iterations) + " iterations, " + count_text(plan.iterations_off) +
+                " off the plan; tensors: " + count_text(plan.taken) + " in place, " + count_text(plan.by_plan) +
+                " left to the heap, " + count_text(plan.blocked + plan.lost) + " unforeseen");
+}
+
 void write_classes(std::string& out, const Profile& profile) {
   Table table({{"class", Table::Align::left}, {"touches/byte"}, {"tensors"}, {"bytes"}, {"peak"}, {"accesses"}});
   constexpr std::size_t kMaxRows = 10;
@@ -120,6 +132,7 @@ void write_profile(std::string& out, const Profile& profile) {
 void write_text(std::string& out, const RunFacts& facts, const Profile* profile) {
   write_head(out, facts);
   write_profiled(out, facts.live.profiled);
+  write_plan(out, facts.live.plan);
   if (profile != nullptr) write_profile(out, *profile);
   const std::uint32_t count = std::min(facts.live.degradation_count, LiveFacts::kMaxDegradations);
   constexpr std::uint32_t kMaxTold = 5;

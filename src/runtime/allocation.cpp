@@ -1,6 +1,5 @@
 // The way of a tensor: allocate and release.
-#include <cstring>
-
+#include "runtime/fill.h"
 #include "runtime/phases.h"
 #include "runtime/runtime.h"
 #include "runtime/start.h"
@@ -10,20 +9,6 @@ namespace hearth::runtime {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-// PyTorch's debugging flags live inside the function that we replace, so we keep their promise for our own blocks:
-// zeros, or the 64-bit pattern of c10::memset_junk.
-void fill_as_asked(void* block, std::size_t bytes) {
-  if (g.torch.zero_fill != nullptr && *g.torch.zero_fill) {
-    std::memset(block, 0, bytes);
-  } else if (g.torch.junk_fill != nullptr && *g.torch.junk_fill) {
-    constexpr std::uint64_t kJunk = 0x7fedbeef7fedbeefULL;
-    auto* out = static_cast<unsigned char*>(block);
-    for (std::size_t i = 0; i < bytes; i += sizeof kJunk) {
-      std::memcpy(out + i, &kJunk, bytes - i < sizeof kJunk ? bytes - i : sizeof kJunk);
-    }
-  }
-}
 
 // Null: this tensor stays with PyTorch's allocator.
 void* allocate_own_pages(std::size_t bytes) {
@@ -59,10 +44,17 @@ void track(void* pointer, std::size_t bytes, bool own_pages) {
   if (profiling()) note_allocation(slot, bytes, own_pages);
 }
 
+// Freed, and not in the registry: allocated before us, or small while a plan was followed.
+void count_unknown_free() {
+  Managed& m = g.managed;
+  const bool small = m.small_freed.load(std::memory_order_relaxed) < m.small.get();
+  (small ? m.small_freed : g.counters.foreign_frees).fetch_add(1, std::memory_order_relaxed);
+}
+
 void untrack(void* pointer) {
   const TensorSlot slot = g.registry.remove(pointer);
   if (!slot) {
-    g.counters.foreign_frees.fetch_add(1, std::memory_order_relaxed);
+    count_unknown_free();
     return;
   }
   access::forget(slot);  // in every phase: a profile that another thread is just beginning may have armed it
@@ -82,8 +74,11 @@ void* allocate(std::size_t bytes) {
     return allocate(bytes);
   }
   if (mode != Mode::tracking) return torch_allocate(bytes);
+  if (g.managed.owner.load(std::memory_order_relaxed) == t_thread.number) {
+    if (void* place = allocate_planned(bytes); place != nullptr) return place;
+  }
   thread_number();
-  if (on_main_thread() && g.detector.allocation(bytes)) iteration_closed();
+  if (!managing() && on_main_thread() && g.detector.allocation(bytes)) iteration_closed();
   void* pointer = allocate_own_pages(bytes);
   const bool own_pages = pointer != nullptr;
   // May throw into PyTorch, which is what PyTorch expects: nothing of ours is held here.
@@ -93,10 +88,10 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* pointer) {
-  if (pointer == nullptr) return;
+  if (pointer == nullptr || release_planned(pointer)) return;
   const bool tracking = g.mode.load(std::memory_order_acquire) == Mode::tracking;
   if (tracking) {
-    if (on_main_thread()) g.detector.deallocation();
+    if (!managing() && on_main_thread()) g.detector.deallocation();
     untrack(pointer);
   }
   if (g.heap.owns(pointer)) {

@@ -7,6 +7,7 @@
 
 #include "access/guard.h"
 #include "base/text.h"
+#include "plan/sequence.h"
 #include "platform/os_clock.h"
 #include "platform/os_process.h"
 #include "report/session.h"
@@ -110,6 +111,37 @@ void take_profile(report::LiveFacts& live) {
   live.profiled.dropped_events = g.log.dropped();
 }
 
+void take_plan(report::LiveFacts& live) {
+  const Managed& m = g.managed;
+  const FollowedPlan* followed = m.plan;
+  if (followed == nullptr) return;
+  const plan::Sequence& sequence = *followed->sequence;
+  report::PlanFacts& plan = live.plan;
+  plan.present = true;
+  plan.from_file = sequence.pack_ns == 0;
+  plan.plans = m.plan_count;
+  plan.entries = sequence.sizes.size();
+  plan.planned = sequence.planned;
+  for (const plan::Arena& arena : sequence.plan.arenas) plan.height += arena.bytes;
+  plan.lower_bound = sequence.plan.costs.lower_bound;
+  plan.separation = sequence.plan.costs.separation;
+  plan.grouping = sequence.plan.costs.grouping;
+  plan.pack_ns = sequence.pack_ns;
+  plan.iterations = m.iterations;
+  plan.iterations_off = m.iterations_off;
+  plan.left = m.left;
+  plan.moved = m.moved;
+  plan.taken = m.taken.get();
+  plan.by_plan = m.by_plan.get();
+  plan.blocked = m.blocked.get();
+  plan.lost = m.lost.get();
+  plan.small = m.small.get();
+  plan.live_bytes = planned_live_bytes();
+  const arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
+  plan.reserved_bytes = arena != nullptr ? arena->reserved() : 0;
+  plan.bad_frees = m.bad_frees.load(std::memory_order_relaxed);
+}
+
 // Async-signal-safe: fills a plain value.
 report::LiveFacts live_facts(const char* because) {
   report::LiveFacts live{};
@@ -121,6 +153,7 @@ report::LiveFacts live_facts(const char* because) {
   take_counters(live);
   take_iterations(live);
   take_profile(live);
+  take_plan(live);
   live.perf_status = g.perf_status;
   live.perf_samples = g.perf_samples;
   for (std::uint32_t i = 0; i < g.degradation_count; ++i) {
@@ -169,6 +202,11 @@ void conclude_profile() {
   if (report::Session* open = session.load(std::memory_order_acquire); open != nullptr) {
     report::conclude(*open, g.log.events(), live_facts("profile made"));
   }
+}
+
+const profile::Profile* made_profile() {
+  const report::Session* open = session.load(std::memory_order_acquire);
+  return open != nullptr ? report::made_profile(*open) : nullptr;
 }
 
 std::uint64_t median_duration() {

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+namespace hearth::profile {
+struct Profile;
+}
+
 namespace hearth::runtime {
 
 // Something is not to be had here: kept for the report. Telling it (one line) is up to the caller.
@@ -12,6 +16,8 @@ void degrade(const char* what, const char* cause, const char* cure);
 void open_outcome(const char* adapter_absent);
 // The profiled iteration closed: builds its profile, writes trace and report.
 void conclude_profile();
+// Of the last profiled iteration; null if there is none.
+const profile::Profile* made_profile();
 // Median duration of the last unprofiled iterations, ns; 0 if none.
 std::uint64_t median_duration();
 // hearth_write_report of the public API: 0 or an errno value.

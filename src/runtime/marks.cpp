@@ -118,6 +118,7 @@ void step(hearth_event_type type, std::uint32_t name, std::uint64_t optimizer) {
     log_event(event);
   }
   if (!on_main_thread()) return;
+  before_step();
   const bool closed = type == HEARTH_EVENT_STEP_BEGIN ? g.detector.step_begin(optimizer, NameId{name})
                                                       : g.detector.step_end(optimizer, NameId{name});
   if (closed) iteration_closed();
@@ -145,11 +146,13 @@ constinit const hearth_bridge kBridge = {
 void mark_begin() {
   if (!tracking()) return;
   claim_main_thread();
+  if (on_main_thread()) before_step();
   if (on_main_thread() && g.detector.mark_begin()) iteration_closed();
 }
 
 void mark_end() {
   if (!tracking()) return;
+  if (on_main_thread()) before_step();
   if (on_main_thread() && g.detector.mark_end()) iteration_closed();
 }
 

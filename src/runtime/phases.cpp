@@ -21,6 +21,8 @@ constexpr std::uint32_t kAlikeBeforeProfile = 2;
 constexpr std::uint32_t kAlikeInOpsBeforeProfile = 4;
 // A loop whose iterations never repeat at all is profiled anyway from this one on.
 constexpr std::uint64_t kProfileRegardlessAt = 24;
+// Once a plan was left, shapes may alternate; one that was seen so often is worth a plan of its own.
+constexpr std::uint32_t kSeenBeforeAgain = 3;
 // A profiled iteration that turned out unlike the expected one is thrown away, this often.
 constexpr std::uint32_t kMaxAttempts = 4;
 
@@ -30,12 +32,22 @@ void remember_duration(std::uint64_t duration_ns) {
 }
 
 bool time_to_profile(const iteration::Closed& closed) {
-  if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0) return false;
+  if (g.knobs.profile == config::ProfileMode::off || managing()) return false;
   if (g.profile.attempts >= kMaxAttempts) return false;
+  if (g.managed.again) return closed.times_seen >= kSeenBeforeAgain;
+  if (g.profile.completed > 0) return false;
   if (g.knobs.profile_at > 0) return closed.number + 1 >= g.knobs.profile_at;
   if (closed.consecutive >= kAlikeBeforeProfile) return true;
-  g.profile.signature_varied = g.alike_in_ops >= kAlikeInOpsBeforeProfile || closed.number >= kProfileRegardlessAt;
+  const bool alike_in_ops = g.alike_in_ops >= kAlikeInOpsBeforeProfile;
+  g.profile.signature_varied = alike_in_ops || closed.number >= kProfileRegardlessAt;
+  g.profile.ops_varied = g.profile.signature_varied && !alike_in_ops;
   return g.profile.signature_varied;
+}
+
+bool as_expected(const iteration::Closed& closed) {
+  if (g.managed.again) return closed.times_seen >= kSeenBeforeAgain || g.profile.attempts == kMaxAttempts;
+  const bool alike = g.profile.signature_varied ? g.alike_in_ops > 1 : closed.consecutive > kAlikeBeforeProfile;
+  return alike || g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
 }
 
 void count_alike_in_ops(std::uint64_t ops) {
@@ -157,13 +169,13 @@ void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   access::stop();
   if (access::stats().handler_stolen) tell_stolen_handler();
   g.phase.store(Phase::observe, std::memory_order_release);
-  const bool alike = g.profile.signature_varied ? g.alike_in_ops > 1 : closed.consecutive > kAlikeBeforeProfile;
-  const bool as_expected = alike || g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
-  if (!as_expected) return;
+  if (!as_expected(closed)) return;
   g.profile.duration_ns = now_ns - g.profile.begin_ns;
   ++g.profile.completed;
   tell_dropped_events();
   conclude_profile();
+  adopt_profile(closed);
+  g.log.discard();
   g.profile.conclude_ns = os::monotonic_ns() - now_ns;
 }
 
@@ -196,11 +208,15 @@ void note_free(TensorSlot slot) {
 
 void apply_level() {
   if (!g.adapter_attached) return;
-  const bool profile_pending =
-      g.knobs.profile != config::ProfileMode::off && g.profile.completed == 0 && g.profile.attempts < kMaxAttempts;
+  const bool profile_pending = g.knobs.profile != config::ProfileMode::off && g.profile.attempts < kMaxAttempts &&
+                               (g.profile.completed == 0 || g.managed.again);
   std::uint32_t level = HEARTH_LEVEL_STEPS;
   if (profiling()) {
     level = HEARTH_LEVEL_OPERANDS;
+  } else if (managing()) {
+    // Allocations alone tell where in its plan the program is.
+    const bool told_by_ops = g.detector.source() > iteration::Source::period && g.detector.needs_ops();
+    level = told_by_ops ? HEARTH_LEVEL_MARKS : HEARTH_LEVEL_STEPS;
   } else if (profile_pending || g.detector.needs_ops()) {
     level = HEARTH_LEVEL_MARKS;
   }
@@ -220,8 +236,10 @@ void iteration_closed() {
     // What was profiled was a part of the true iteration: start over.
     g.profile.completed = 0;
     g.duration_count = 0;
+    leave_managed("the profiled iteration was a part of a longer one");
   }
   count_alike_in_ops(closed.signature.ops);
+  if (managing()) managed_iteration_closed();
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {
@@ -230,6 +248,7 @@ void iteration_closed() {
   g.iteration.store(closed.number + 1, std::memory_order_relaxed);
   t_thread.op_index = 0;
   watch_modules();
+  adopt_file();
   if (time_to_profile(closed)) begin_profile(closed.number + 1);
   apply_level();
   if (!profiling()) refresh_report(now_ns);

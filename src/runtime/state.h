@@ -2,7 +2,7 @@
 //
 // Hot: read and written on the way of every tensor and every op. Three words decide what happens there:
 //   mode       bootstrap -> starting -> tracking | forwarding. Children of fork and a disabled Hearth forward.
-//   phase      what `tracking` is busy with: observe or profile (later: plan, managed).
+//   phase      what `tracking` is busy with: observe, profile, or managed.
 //   main       the thread whose ops are the clock; only it feeds the detector and changes phase.
 // Everything else is owned by one of the rooms.
 #pragma once
@@ -18,13 +18,14 @@
 #include "config/knobs.h"
 #include "iteration/detector.h"
 #include "registry/registry.h"
+#include "runtime/managed.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
 
 namespace hearth::runtime {
 
 enum class Mode : std::uint8_t { bootstrap, starting, tracking, forwarding };
-enum class Phase : std::uint8_t { observe, profile };
+enum class Phase : std::uint8_t { observe, profile, managed };
 enum class HookStatus : std::uint8_t { unknown, interposed, registered_allocator, none, switched_off };
 
 constexpr std::uint32_t kMaxOpDepth = 128;
@@ -77,6 +78,7 @@ struct ProfileRun {
   std::uint32_t attempts = 0;
   std::uint32_t completed = 0;
   bool signature_varied = false;  // no two iterations alike were found; profiled regardless
+  bool ops_varied = false;        // not even in their ops
 };
 
 struct Runtime {
@@ -97,6 +99,7 @@ struct Runtime {
   trace::NameTable names{};
   trace::EventLog log{};
   iteration::Detector detector{};
+  Managed managed{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;
@@ -136,6 +139,7 @@ inline bool on_main_thread() {
   return t_thread.number != 0 && t_thread.number == g.main_thread.load(std::memory_order_relaxed);
 }
 inline bool profiling() { return g.phase.load(std::memory_order_relaxed) == Phase::profile; }
+inline bool managing() { return g.phase.load(std::memory_order_relaxed) == Phase::managed; }
 // The innermost open op of this thread, none outside any.
 inline NameId innermost_op() {
   const Thread& t = t_thread;

@@ -31,6 +31,14 @@ void EventLog::clear() {
   next_.store(0, std::memory_order_relaxed);
 }
 
+void EventLog::discard() {
+  const std::size_t page = os::page_size();
+  const std::size_t all = capacity_ * sizeof(hearth_event) / page * page;
+  const std::size_t used = (events().size_bytes() + page - 1) / page * page;
+  const std::size_t taken = used > kPrefaultBytes ? used : kPrefaultBytes;
+  if (events_ != nullptr) os::discard(events_, taken < all ? taken : all);
+}
+
 std::span<const hearth_event> EventLog::events() const {
   std::uint64_t next = next_.load(std::memory_order_acquire);
   return {events_, next < capacity_ ? next : capacity_};

@@ -29,6 +29,8 @@ class EventLog {
 
   // Also gives back the memory that a long iteration took beyond the first kPrefaultBytes.
   void clear();
+  // Gives all memory back; what was logged is gone, its number stays.
+  void discard();
   std::span<const hearth_event> events() const;
   std::uint64_t dropped() const;
 

@@ -1,0 +1,99 @@
+#include "arena/packed_arena.h"
+
+#include <algorithm>
+
+#include "platform/os_memory.h"
+
+namespace hearth::arena {
+namespace {
+
+constexpr std::uint64_t kHuge = std::uint64_t{2} << 20;
+
+constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+bool PackedArena::init(std::uint64_t height) {
+  const std::uint64_t least = rounded_up(height + 1, kHuge);
+  const std::uint64_t plenty = least * 4;  // other shapes of the same loop differ by less
+  const bool roomy = plenty < os::address_space_left() / 8;
+  void* range = os::reserve(roomy ? plenty : least, kHuge);
+  if (range == nullptr) return false;
+  reserved_ = roomy ? plenty : least;
+  base_ = reinterpret_cast<std::uintptr_t>(range);
+  return true;
+}
+
+std::uint32_t PackedArena::add(std::span<const Place> places) {
+  const std::uint32_t number = count_.load(std::memory_order_relaxed);
+  if (!ready() || number == kLayouts) return kNone;
+  Layout& layout = layouts_[number];
+  if (!layout.load(places)) return kNone;
+  // One page more than is planned, since vectorised loops read a little beyond the last tensor's end.
+  const std::uint64_t needed = rounded_up(layout.height() + 1, os::page_size());
+  auto* from = reinterpret_cast<void*>(base_ + height_);
+  const bool fits = needed <= reserved_ && (needed <= height_ || os::commit(from, needed - height_) == 0);
+  if (!fits) {
+    layout.unload();
+    return kNone;
+  }
+  height_ = std::max(height_, needed);
+  // The last, broken 2 MiB stay small pages: nothing resident that nobody planned.
+  if (height_ >= kHuge) os::advise_huge(reinterpret_cast<void*>(base_), height_ / kHuge * kHuge);
+  count_.store(number + 1, std::memory_order_release);
+  return number;
+}
+
+void PackedArena::select(std::uint32_t layout) {
+  const std::uint32_t former = current();
+  if (former == layout) return;
+  if (!layouts_[former].empty()) lingering_ |= 1u << former;
+  lingering_ &= ~(1u << layout);
+  current_.store(layout, std::memory_order_release);
+}
+
+void PackedArena::settle() {
+  for (std::uint32_t i = 0; lingering_ != 0 && i < kLayouts; ++i) {
+    if ((lingering_ >> i & 1) != 0 && layouts_[i].empty()) lingering_ &= ~(1u << i);
+  }
+}
+
+void* PackedArena::take_beside_lingering(std::uint32_t entry, std::uint64_t offset) {
+  const std::uint64_t end = layouts_[current()].end_of(entry);
+  for (std::uint32_t i = 0; i < kLayouts; ++i) {
+    if ((lingering_ >> i & 1) != 0 && layouts_[i].any_taken(offset, end)) {
+      layouts_[current()].free(offset);
+      return nullptr;
+    }
+  }
+  return reinterpret_cast<void*>(base_ + offset);
+}
+
+std::uint64_t PackedArena::free_elsewhere(std::uint64_t offset) {
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (const std::uint64_t bytes = layouts_[i].free(offset); bytes != 0) return bytes;
+  }
+  return 0;
+}
+
+PackedArena::Tenant PackedArena::tenant(const void* pointer) const {
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(pointer) - base_;
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Layout::Taken taken = layouts_[i].tenant(offset);
+    if (taken.end != 0) return {reinterpret_cast<const void*>(base_ + taken.begin), taken.end - taken.begin};
+  }
+  return {};
+}
+
+bool PackedArena::empty() const {
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  return std::all_of(layouts_, layouts_ + count, [](const Layout& layout) { return layout.empty(); });
+}
+
+void PackedArena::discard() {
+  if (height_ != 0) os::discard(reinterpret_cast<void*>(base_), height_);
+}
+
+}  // namespace hearth::arena

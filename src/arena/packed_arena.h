@@ -1,0 +1,85 @@
+// PackedArena: one range of address space in which planned tensors lie, 2 MiB aligned, with huge pages where the system
+// gives them, and the layouts (plans) that share it. Once its pages have been touched, an iteration under the plan
+// makes no page fault and no system call.
+//
+// One layout is current: tensors are taken from it. Tensors of another one, from before a change of plans, linger until
+// they are freed; what overlaps them is not taken.
+//
+// Thread-safety: init, add, select, settle and take from the one thread that follows the plan; owns, free, tenant and
+// stats from any. No lock, malloc or exception. fork: nothing is locked; a child may free what it inherited.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "arena/layout.h"
+
+namespace hearth::arena {
+
+class PackedArena {
+ public:
+  static constexpr std::uint32_t kLayouts = 8;
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  struct Tenant {
+    const void* address = nullptr;  // null: nobody's
+    std::uint64_t bytes = 0;
+  };
+
+  constexpr PackedArena() = default;
+
+  // Reserves address space for layouts of up to about `height` bytes, more where there is plenty. False if refused.
+  bool init(std::uint64_t height);
+  bool ready() const { return base_ != 0; }
+
+  // One more layout: its number. kNone if the system refuses, it does not fit the range, or there are kLayouts.
+  std::uint32_t add(std::span<const Place> places);
+  void select(std::uint32_t layout);
+  std::uint32_t current() const { return current_.load(std::memory_order_relaxed); }
+  // Between two iterations: finds out who still lingers.
+  void settle();
+
+  // Entry `entry` of the current layout: its memory, or null if its place is not free or it has none.
+  void* take(std::uint32_t entry) {
+    const std::uint64_t offset = layouts_[current_.load(std::memory_order_relaxed)].take(entry);
+    if (offset == Layout::kNotFree) [[unlikely]]
+      return nullptr;
+    if (lingering_ != 0) [[unlikely]]
+      return take_beside_lingering(entry, offset);
+    return reinterpret_cast<void*>(base_ + offset);
+  }
+  bool planned(std::uint32_t entry) const { return layouts_[current()].planned(entry); }
+
+  bool owns(const void* pointer) const { return reinterpret_cast<std::uintptr_t>(pointer) - base_ < reserved_; }
+  // Of a pointer that owns() holds for: the bytes that were taken there, 0 if nothing was.
+  std::uint64_t free(const void* pointer) {
+    const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(pointer) - base_;
+    const std::uint64_t bytes = layouts_[current_.load(std::memory_order_acquire)].free(offset);
+    return bytes != 0 ? bytes : free_elsewhere(offset);
+  }
+  // Whose byte this is; interior pointers too. Slow.
+  Tenant tenant(const void* pointer) const;
+  // Is nothing taken, in any layout?
+  bool empty() const;
+  // Gives all pages back to the kernel; nothing may be taken.
+  void discard();
+
+  std::uint64_t height() const { return height_; }  // of the highest layout
+  std::uint64_t reserved() const { return reserved_; }
+
+ private:
+  void* take_beside_lingering(std::uint32_t entry, std::uint64_t offset);
+  std::uint64_t free_elsewhere(std::uint64_t offset);
+
+  std::uintptr_t base_ = 0;
+  std::uint64_t reserved_ = 0;
+  std::uint64_t height_ = 0;     // committed
+  std::uint32_t lingering_ = 0;  // bit mask of layouts
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> current_{0};
+  Layout layouts_[kLayouts];
+};
+
+}  // namespace hearth::arena

@@ -1,0 +1,87 @@
+// Follower: which allocation of the planned sequence is the program's present one, told by sizes alone.
+//
+// In step, that is one comparison. A size that does not come next is looked up together with the two before it: after
+// skipped ops the third allocation is in step again, and an extra tensor costs itself only. Repeated layers repeat
+// their sizes; of several places the next one after the present is taken. A wrong guess costs the caller memory or a
+// look at the heap (arena::Layout checks every slot), never correctness. So op marks can be switched off while a plan
+// is followed: an empty callback pair of PyTorch alone costs 100 to 250 ns per op.
+//
+// Thread-safety: none; fed by the one thread that runs the loop. next() neither locks nor allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hearth::iteration {
+
+class Follower {
+ public:
+  static constexpr std::uint32_t kLost = 0xffffffffu;
+
+  constexpr Follower() = default;
+
+  // The sizes of one iteration's allocations, in order; cyclic. False if empty or the system refuses memory.
+  bool load(std::span<const std::uint64_t> sizes);
+  void unload();
+
+  // An allocation of `bytes`: its index in the sequence, or kLost.
+  std::uint32_t next(std::uint64_t bytes) {
+    const std::uint32_t at = cursor_;
+    if (sizes_[at] != bytes) [[unlikely]] {
+      return search(bytes);
+    }
+    advance(at);
+    return at;
+  }
+  // A new iteration begins, whatever came before.
+  void restart() { cursor_ = 0; }
+
+  // The last three sizes that were looked for, oldest first: for another follower's locate().
+  const std::uint64_t* wanted() const { return recent_; }
+  // After a miss of another follower: is that place in this sequence? If so, goes on behind it.
+  std::uint32_t take_over(const std::uint64_t* wanted);
+
+  // In [0, size()): what is expected next.
+  std::uint32_t cursor() const { return cursor_; }
+  std::uint32_t size() const { return count_; }
+  // How often the sequence has come to its end, restarts not counted.
+  std::uint64_t rounds() const { return rounds_; }
+  std::uint64_t missed() const { return missed_; }    // allocations that were not the expected one
+  std::uint64_t resyncs() const { return resyncs_; }  // of them, those found elsewhere in the sequence
+
+ private:
+  void advance(std::uint32_t at) {
+    cursor_ = at + 1;
+    if (cursor_ == count_) {
+      cursor_ = 0;
+      ++rounds_;
+    }
+  }
+  std::uint32_t search(std::uint64_t bytes);
+  std::uint64_t before(std::uint32_t at, std::uint32_t steps) const;
+  std::uint32_t find(std::uint64_t key) const;
+
+  struct Place {
+    std::uint64_t key = 0;  // hash of three sizes
+    std::uint32_t first = 0;
+    bool used = false;
+  };
+
+  std::uint64_t* sizes_ = nullptr;
+  std::uint32_t cursor_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint64_t rounds_ = 0;
+
+  std::uint64_t recent_[3] = {};         // the last sizes while out of step, oldest first
+  std::uint32_t recent_cursor_ = kLost;  // where the cursor was then; elsewhere now: in step since
+  std::uint64_t missed_ = 0;
+  std::uint64_t resyncs_ = 0;
+  std::uint32_t* same_ = nullptr;  // next higher index with the same key, kLost = none
+  Place* places_ = nullptr;        // hash table
+  std::uint64_t mask_ = 0;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hearth::iteration

@@ -1,0 +1,344 @@
+#include "runtime/managed.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "plan/sequence.h"
+#include "runtime/facts.h"
+#include "runtime/fill.h"
+#include "runtime/phases.h"
+#include "runtime/start.h"
+#include "runtime/state.h"
+
+namespace hearth::runtime {
+namespace {
+
+// An iteration is off its plan when more than one in eight of its allocations is, and at least so many.
+constexpr std::uint64_t kShareOff = 8;
+constexpr std::uint64_t kFewestOff = 8;
+// Each adds so much, each good one takes one away; beyond the limit the plan is given up (or moved).
+constexpr std::uint32_t kOffWeighs = 3;
+constexpr std::uint32_t kScoreLimit = 12;
+// So many iterations' worth of unknown allocations without an end of an iteration: the loop is over.
+constexpr std::uint64_t kLoopOver = 64;
+constexpr std::uint64_t kLoopOverAtLeast = 4096;
+constexpr std::uint32_t kMostLeaves = 6;
+// So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
+constexpr std::uint32_t kSettling = 2;
+
+std::uint64_t allocations_seen() {
+  const Managed& m = g.managed;
+  return m.taken.get() + m.by_plan.get() + m.blocked.get() + m.lost.get() + m.small.get();
+}
+
+void remember_counters() {
+  Managed& m = g.managed;
+  m.before = {m.plan->follower.rounds(), m.lost.get(), m.blocked.get(), allocations_seen()};
+}
+
+// Makes room at fresh addresses for all plans and the one to come. The former arena's tensors live on there.
+bool fresh_arena(std::uint64_t height) {
+  Managed& m = g.managed;
+  const std::uint32_t number = m.arena_count.load(std::memory_order_relaxed);
+  if (number == Managed::kArenas) return false;
+  for (std::uint32_t i = 0; i < m.plan_count; ++i) height = std::max(height, m.plans[i].sequence->height);
+  arena::PackedArena& arena = m.arenas[number];
+  if (!arena.init(height)) return false;
+  for (std::uint32_t i = 0; i < m.plan_count; ++i) {
+    FollowedPlan& plan = m.plans[i];
+    const std::uint32_t layout = arena.add(plan.sequence->places);
+    if (layout == arena::PackedArena::kNone) return false;
+    plan.layout = layout;
+  }
+  arena::PackedArena* former = m.arena.load(std::memory_order_relaxed);
+  m.arena_count.store(number + 1, std::memory_order_release);
+  m.arena.store(&arena, std::memory_order_release);
+  if (former != nullptr && former->empty()) former->discard();
+  return true;
+}
+
+FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signature& signature) {
+  Managed& m = g.managed;
+  if (m.plan_count == Managed::kPlans) return nullptr;
+  FollowedPlan& plan = m.plans[m.plan_count];
+  if (!plan.follower.load(sequence.sizes)) return nullptr;
+  plan.sequence = &sequence;
+  plan.signature = signature;
+  arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
+  plan.layout = arena != nullptr ? arena->add(sequence.places) : arena::PackedArena::kNone;
+  if (plan.layout == arena::PackedArena::kNone) {
+    const bool fresh = fresh_arena(sequence.height);
+    if (fresh) plan.layout = m.arena.load(std::memory_order_relaxed)->add(sequence.places);
+    if (!fresh || plan.layout == arena::PackedArena::kNone) {
+      plan.follower.unload();
+      return nullptr;
+    }
+  }
+  ++m.plan_count;
+  return &plan;
+}
+
+void follow(FollowedPlan& plan) {
+  Managed& m = g.managed;
+  m.plan = &plan;
+  m.arena.load(std::memory_order_relaxed)->select(plan.layout);
+  plan.follower.restart();
+  remember_counters();
+  m.score = m.score_blocked = 0;
+  m.again = false;
+  m.settling = kSettling;
+  g.heap.trim();
+  g.phase.store(Phase::managed, std::memory_order_release);
+  m.owner.store(t_thread.number, std::memory_order_release);
+}
+
+// False after one line of why not.
+bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature, const char* why) {
+  FollowedPlan* plan = nullptr;
+  if (sequence != nullptr && sequence->planned > 0) {
+    plan = add_plan(*sequence, signature);
+    why = "no address space for its arena (ulimit -v?)";
+  } else if (sequence != nullptr) {
+    why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE and comes and goes with it";
+  }
+  if (plan == nullptr) {
+    degrade("plan", why, "tensors stay in the heap; nothing else changes");
+    log::info("no plan: ", why);
+    return false;
+  }
+  follow(*plan);
+  return true;
+}
+
+bool plans_wanted() { return std::strcmp(g.knobs.plan.c_str(), "off") != 0 && g.heap_ready; }
+
+// Another plan that knows the last three sizes becomes the current one. The allocation's entry in it, or kLost.
+std::uint32_t change_plan() {
+  Managed& m = g.managed;
+  for (std::uint32_t i = 0; i < m.plan_count; ++i) {
+    FollowedPlan& other = m.plans[i];
+    if (&other == m.plan) continue;
+    const std::uint32_t entry = other.follower.take_over(m.plan->follower.wanted());
+    if (entry == iteration::Follower::kLost) continue;
+    m.plan = &other;
+    m.arena.load(std::memory_order_relaxed)->select(other.layout);
+    m.before.rounds = other.follower.rounds();
+    return entry;
+  }
+  return iteration::Follower::kLost;
+}
+
+[[gnu::noinline]] std::uint32_t lost() {
+  Managed& m = g.managed;
+  const std::uint32_t entry = m.plan_count > 1 ? change_plan() : iteration::Follower::kLost;
+  if (entry != iteration::Follower::kLost) return entry;
+  m.lost.add(1);
+  const std::uint64_t limit = kLoopOverAtLeast + kLoopOver * m.plan->follower.size();
+  if (m.lost.get() - m.before.lost > limit) leave_managed("the planned loop is over");
+  return entry;
+}
+
+// The sequence has come round. Where an optimizer or marks tell the end, that is no news.
+[[gnu::noinline]] void round_completed() {
+  g.managed.before.rounds = g.managed.plan->follower.rounds();
+  if (g.detector.close_planned()) iteration_closed();
+}
+
+void* allocate_small(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* pointer = torch_allocate(bytes);
+  g.managed.small.add(1);
+  return pointer;
+}
+
+void count_taken(std::uint64_t bytes) {
+  Managed& m = g.managed;
+  m.taken.add(1);
+  m.live_bytes.add(bytes);
+  const std::uint64_t live = planned_live_bytes() + g.counters.live_bytes.load(std::memory_order_relaxed);
+  if (live > g.counters.peak_bytes.load(std::memory_order_relaxed)) [[unlikely]] {
+    g.counters.peak_bytes.store(live, std::memory_order_relaxed);
+  }
+}
+
+void count_freed(std::uint64_t bytes) {
+  Managed& m = g.managed;
+  if (m.owner.load(std::memory_order_relaxed) == t_thread.number) {
+    m.freed.add(1);
+    m.live_bytes.subtract(bytes);
+  } else {
+    m.freed_elsewhere.fetch_add(1, std::memory_order_relaxed);
+    m.bytes_freed_elsewhere.fetch_add(bytes, std::memory_order_relaxed);
+  }
+}
+
+// Nobody takes tensors from this arena any more: its memory goes when the last of them does.
+void discard_when_empty(arena::PackedArena& arena) {
+  const bool in_use = managing() && &arena == g.managed.arena.load(std::memory_order_relaxed);
+  if (!in_use && arena.empty()) arena.discard();
+}
+
+}  // namespace
+
+std::uint64_t planned_live_bytes() {
+  const Managed& m = g.managed;
+  return m.live_bytes.get() - m.bytes_freed_elsewhere.load(std::memory_order_relaxed);
+}
+
+void* allocate_planned(std::size_t bytes) {
+  Managed& m = g.managed;
+  if (bytes < g.min_bytes) return allocate_small(bytes);
+  iteration::Follower& follower = m.plan->follower;
+  std::uint32_t entry = follower.next(bytes);
+  if (entry == iteration::Follower::kLost) [[unlikely]] {
+    entry = lost();
+    if (entry == iteration::Follower::kLost) return nullptr;
+  }
+  arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
+  void* place = arena->take(entry);
+  if (place != nullptr) [[likely]] {
+    count_taken(bytes);
+    fill_as_asked(place, bytes);
+  } else {
+    (arena->planned(entry) ? m.blocked : m.by_plan).add(1);
+  }
+  if (m.plan->follower.rounds() != m.before.rounds) [[unlikely]]
+    round_completed();
+  return place;
+}
+
+bool release_planned(const void* pointer) {
+  Managed& m = g.managed;
+  arena::PackedArena* arena = m.arena.load(std::memory_order_acquire);
+  if (arena == nullptr) return false;
+  if (!arena->owns(pointer)) {
+    const std::uint32_t count = m.arena_count.load(std::memory_order_acquire);
+    if (count < 2) return false;
+    arena = std::find_if(m.arenas, m.arenas + count, [&](const arena::PackedArena& a) { return a.owns(pointer); });
+    if (arena == m.arenas + count) return false;
+  }
+  const std::uint64_t bytes = arena->free(pointer);
+  if (bytes == 0) {
+    m.bad_frees.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  count_freed(bytes);
+  if (m.owner.load(std::memory_order_relaxed) == Managed::kNobody || arena != m.arena.load(std::memory_order_relaxed))
+      [[unlikely]] {
+    discard_when_empty(*arena);
+  }
+  return true;
+}
+
+PlannedTensor planned_tensor(const void* address) {
+  const std::uint32_t count = g.managed.arena_count.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const arena::PackedArena& arena = g.managed.arenas[i];
+    if (!arena.owns(address)) continue;
+    const arena::PackedArena::Tenant tenant = arena.tenant(address);
+    return {tenant.address, tenant.bytes};
+  }
+  return {};
+}
+
+void adopt_profile(const iteration::Closed& closed) {
+  if (!plans_wanted() || g.profile.ops_varied) return;
+  const profile::Profile* profile = made_profile();
+  if (profile == nullptr) return;
+  char why[256] = "";
+  const plan::Sequence* sequence = plan::plan_sequence(*profile, g.min_bytes, why, sizeof why);
+  adopt(sequence, closed.signature, why);
+}
+
+void adopt_file() {
+  const char* path = g.knobs.plan.c_str();
+  if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
+  g.managed.file_tried = true;
+  char why[512] = "";
+  const plan::Sequence* sequence = plan::load_sequence(path, why, sizeof why);
+  if (sequence == nullptr) {
+    log::warn("HEARTH_PLAN: ", why, "; the plan is made from a profile instead");
+    return;
+  }
+  if (sequence->plan.min_bytes != g.min_bytes) {
+    log::warn("HEARTH_PLAN: made for HEARTH_MIN_SIZE=", sequence->plan.min_bytes, ", and ", g.min_bytes,
+              " is in force; the plan is made from a profile instead");
+    return;
+  }
+  adopt(sequence, {}, why);
+}
+
+void before_step() {
+  Managed& m = g.managed;
+  const std::uint64_t seen = allocations_seen();
+  g.detector.catch_up(seen - m.told, 0);
+  m.told = seen;
+  if (managing()) g.detector.stand_in(signature_so_far());
+}
+
+iteration::Signature signature_so_far() {
+  const Managed& m = g.managed;
+  iteration::Signature signature = m.plan->signature;
+  const std::uint64_t off = m.lost.get() - m.before.lost;
+  if (off != 0) {
+    // Not the planned iteration, nor one like any other that left its plan elsewhere.
+    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations_seen());
+    signature.allocation_count = static_cast<std::uint32_t>(allocations_seen() - m.before.allocations);
+  }
+  return signature;
+}
+
+// Activations and gradients have moved to the arena; what they leave behind in the heap would be resident for nothing.
+// At once for what is free already, again when the last tensors from before the plan have been freed.
+void give_back_what_the_heap_kept() {
+  if (g.managed.settling == 0) return;
+  --g.managed.settling;
+  g.heap.trim();
+}
+
+void managed_iteration_closed() {
+  Managed& m = g.managed;
+  if (m.owner.load(std::memory_order_relaxed) != t_thread.number) {
+    leave_managed("another thread runs the iterations now");
+    return;
+  }
+  const std::uint64_t limit = std::max(kFewestOff, std::uint64_t{m.plan->follower.size()} / kShareOff);
+  const bool lost = m.lost.get() - m.before.lost > limit;
+  const bool blocked = m.blocked.get() - m.before.blocked > limit;
+  const auto weigh = [](std::uint32_t score, bool off) { return off ? score + kOffWeighs : score - (score != 0); };
+  m.score = weigh(m.score, lost);
+  m.score_blocked = weigh(m.score_blocked, blocked && !lost);
+  ++m.iterations;
+  if (lost || blocked) ++m.iterations_off;
+  m.plan->follower.restart();
+  m.arena.load(std::memory_order_relaxed)->settle();
+  remember_counters();
+  give_back_what_the_heap_kept();
+  if (m.score > kScoreLimit) {
+    leave_managed("the program no longer does what was profiled");
+  } else if (m.score_blocked > kScoreLimit) {
+    m.score_blocked = 0;
+    if (fresh_arena(0)) {
+      ++m.moved;
+      m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
+    }
+  }
+}
+
+void leave_managed(const char* because) {
+  Managed& m = g.managed;
+  if (!managing()) return;
+  m.owner.store(Managed::kNobody, std::memory_order_release);
+  g.phase.store(Phase::observe, std::memory_order_release);
+  g.detector.forget_period();
+  discard_when_empty(*m.arena.load(std::memory_order_relaxed));
+  ++m.left;
+  m.again = m.left <= kMostLeaves && m.plan_count < Managed::kPlans;
+  g.profile.attempts = 0;
+  log::info("back to observing: ", because, m.again ? "" : "; tensors stay in the heap from now on");
+  apply_level();
+}
+
+}  // namespace hearth::runtime
