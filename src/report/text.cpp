@@ -66,7 +66,6 @@ void write_plan(std::string& out, const PlanFacts& plan) {
   line(out, "  plan: " + count_text(plan.planned) + " of " + count_text(plan.entries) + " tensors in " +
                 bytes_text(real(plan.height)) + ", " + number_text(ratio, 3) + "x the least possible" +
                 (plan.from_file ? std::string(", from a file") : ", made in " + time_text(real(plan.pack_ns))));
-  const std::uint64_t all = plan.taken + plan.by_plan + plan.blocked + plan.lost;
   line(out, "  managed: " + count_text(plan.iterations) + " iterations, " + count_text(plan.iterations_off) +
                 " off the plan; tensors: " + count_text(plan.taken) + " in place, " + count_text(plan.by_plan) +
                 " left to the heap, " + count_text(plan.blocked + plan.lost) + " unforeseen");
