@@ -71,7 +71,7 @@ struct Layout::Sorted {
 
 void Layout::sort(std::span<const Place> places, Sorted& sorted) {
   for (std::uint32_t i = 0; i < places.size(); ++i) {
-    if (places[i].planned) sorted.order[sorted.planned++] = i;
+    if (places[i].takes_room()) sorted.order[sorted.planned++] = i;
   }
   std::sort(sorted.order, sorted.order + sorted.planned, [&](std::uint32_t a, std::uint32_t b) {
     return places[a].offset != places[b].offset ? places[a].offset < places[b].offset
@@ -120,6 +120,7 @@ bool Layout::map(const Sorted& sorted, std::uint32_t entries) {
   const auto carve = [&](Carver carver) {
     entries_ = carver.take<std::uint32_t>(entries);
     slots_ = carver.take<Slot>(sorted.count);
+    numbered_ = carver.take<std::uint32_t>(sorted.count);
     reaches_ = carver.take<Reach>(reaches);
     taken_ = carver.take<std::atomic<std::uint64_t>>(sorted.count / 64 + 1);
     starts_ = carver.take<Start>(start_capacity);
@@ -135,10 +136,23 @@ bool Layout::map(const Sorted& sorted, std::uint32_t entries) {
   return true;
 }
 
+void Layout::number_slots(std::span<const Place> places, const Sorted& sorted) {
+  std::fill_n(numbered_, sorted.count, kNone);
+  std::uint32_t used = 0;
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    entries_[i] = kNone;
+    if (!places[i].takes_room()) continue;
+    std::uint32_t& slot = numbered_[sorted.slot_of[i]];
+    if (slot == kNone) slot = used++;
+    entries_[i] = slot;
+  }
+}
+
 void Layout::fill_slots(const Sorted& sorted) {
   std::uint32_t run_begin = 0;
   for (std::uint32_t i = 0; i < slot_count_; ++i) {
-    Slot& slot = slots_[i];
+    Slot& slot = slots_[numbered_[i]];
+    slot.number = i;
     slot.offset = sorted.slots[i].offset;
     slot.end = sorted.slots[i].end;
     height_ = std::max(height_, slot.end);
@@ -155,10 +169,26 @@ void Layout::fill_slots(const Sorted& sorted) {
     slot.start = start_of(slot.offset);
     starts_[slot.start].key = slot.offset + 1;
   }
+}
+
+void Layout::fill_reaches(const Sorted& sorted) {
+  for_each_reach(sorted, [&](std::uint32_t number, std::uint32_t word, std::uint64_t mask) {
+    Slot& slot = slots_[numbered_[number]];
+    if (word == slot.first_word) {
+      slot.first_mask |= mask;
+    } else {
+      ++slot.reach_count;
+    }
+  });
   std::uint32_t filled = 0;
-  for_each_reach(sorted, [&](std::uint32_t slot, std::uint32_t word, std::uint64_t mask) {
-    if (slots_[slot].reach_count++ == 0) slots_[slot].reach = filled;
-    reaches_[filled++] = {mask, word};
+  for (std::uint32_t i = 0; i < slot_count_; ++i) {
+    slots_[i].reach = filled;
+    filled += slots_[i].reach_count;
+    slots_[i].reach_count = 0;
+  }
+  for_each_reach(sorted, [&](std::uint32_t number, std::uint32_t word, std::uint64_t mask) {
+    Slot& slot = slots_[numbered_[number]];
+    if (word != slot.first_word) reaches_[slot.reach + slot.reach_count++] = {mask, word};
   });
 }
 
@@ -173,8 +203,9 @@ bool Layout::load(std::span<const Place> places) {
   sort(places, sorted);
   const bool mapped = map(sorted, entries);
   if (mapped) {
-    for (std::uint32_t i = 0; i < entries; ++i) entries_[i] = places[i].planned ? sorted.slot_of[i] : kNone;
+    number_slots(places, sorted);
     fill_slots(sorted);
+    fill_reaches(sorted);
   }
   os::unmap(scratch, scratch_bytes);
   return mapped;
@@ -184,6 +215,7 @@ void Layout::unload() {
   if (memory_ != nullptr) os::unmap(memory_, table_bytes_);
   entries_ = nullptr;
   slots_ = nullptr;
+  numbered_ = nullptr;
   reaches_ = nullptr;
   taken_ = nullptr;
   starts_ = nullptr;
@@ -211,26 +243,26 @@ std::uint64_t Layout::take(std::uint32_t entry) {
   const Reach* reach = reaches_ + slot.reach;
   for (std::uint32_t i = 0; i < slot.reach_count; ++i) busy |= word(reach[i].word) & reach[i].mask;
   if (busy != 0) return kNotFree;
-  starts_[slot.start].tenant.store(entry, std::memory_order_relaxed);
-  taken_[index / 64].fetch_or(std::uint64_t{1} << index % 64, std::memory_order_release);
+  starts_[slot.start].slot.store(index, std::memory_order_relaxed);
+  taken_[slot.number / 64].fetch_or(std::uint64_t{1} << slot.number % 64, std::memory_order_release);
   return slot.offset;
 }
 
 std::uint64_t Layout::free(std::uint64_t offset) {
   const Start& start = starts_[start_of(offset)];
   if (start.key == 0) return 0;
-  const std::uint32_t index = entries_[start.tenant.load(std::memory_order_relaxed)];
-  if (index == kNone || slots_[index].offset != offset) return 0;  // nothing has begun there yet
-  const std::uint64_t bit = std::uint64_t{1} << index % 64;
-  const bool was_taken = (taken_[index / 64].fetch_and(~bit, std::memory_order_release) & bit) != 0;
-  return was_taken ? slots_[index].end - offset : 0;
+  const Slot& slot = slots_[start.slot.load(std::memory_order_relaxed)];
+  if (slot.offset != offset) return 0;  // nothing has begun there yet
+  const std::uint64_t bit = std::uint64_t{1} << slot.number % 64;
+  const bool was_taken = (taken_[slot.number / 64].fetch_and(~bit, std::memory_order_release) & bit) != 0;
+  return was_taken ? slot.end - offset : 0;
 }
 
 template <class Visit>
 void Layout::for_each_taken(Visit visit) const {
   for (std::uint32_t i = 0; i < words_; ++i) {
     for (std::uint64_t bits = taken_[i].load(std::memory_order_acquire); bits != 0; bits &= bits - 1) {
-      visit(slots_[i * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]);
+      visit(slots_[numbered_[i * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))]]);
     }
   }
 }

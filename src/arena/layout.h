@@ -22,6 +22,8 @@ struct Place {
   std::uint64_t offset = 0;  // in the arena, a multiple of 64
   std::uint64_t bytes = 0;
   bool planned = false;  // false: this allocation is left to the heap
+
+  bool takes_room() const { return planned && bytes != 0; }
 };
 
 class Layout {
@@ -49,45 +51,50 @@ class Layout {
   Taken tenant(std::uint64_t offset) const;
   bool any_taken(std::uint64_t from, std::uint64_t to) const;
   bool empty() const;
-  std::uint64_t end_of(std::uint32_t entry) const { return slots_[entries_[entry]].end; }
+  // Where a planned entry is to lie.
+  Taken extent(std::uint32_t entry) const {
+    const Slot& slot = slots_[entries_[entry]];
+    return {slot.offset, slot.end};
+  }
 
   std::uint64_t height() const { return height_; }  // end of the highest slot
   std::uint32_t slots() const { return slot_count_; }
   std::size_t table_bytes() const { return table_bytes_; }
 
  private:
-  struct Slot {
+  struct alignas(64) Slot {  // one cache line
     std::uint64_t offset;
     std::uint64_t end;
     std::uint64_t first_mask, last_mask;  // of the run of slots that begin inside it, itself included
     std::uint32_t first_word, last_word;
-    std::uint32_t reach, reach_count;  // in reaches_: earlier slots that end inside or after it
+    std::uint32_t reach, reach_count;  // in reaches_: earlier slots that end inside or after it, before first_word
     std::uint32_t start;               // in starts_
+    std::uint32_t number;              // its bit in taken_
   };
   struct Reach {
     std::uint64_t mask;
     std::uint64_t word;
   };
-  struct Start {        // of a hash table: which entry has taken the slot that begins there
-    std::uint64_t key;  // offset + 1; 0: empty
-    std::atomic<std::uint32_t> tenant;
+  struct Start {                      // of a hash table
+    std::uint64_t key;                // offset + 1; 0: empty
+    std::atomic<std::uint32_t> slot;  // the last one taken of those that begin there
   };
   struct Sorted;  // working memory of load()
 
-  bool taken(std::uint32_t slot) const {
-    return (taken_[slot / 64].load(std::memory_order_acquire) >> slot % 64 & 1) != 0;
-  }
   static void sort(std::span<const Place> places, Sorted& sorted);
   template <class Visit>
   static void for_each_reach(const Sorted& sorted, Visit visit);
   bool map(const Sorted& sorted, std::uint32_t entries);
+  void number_slots(std::span<const Place> places, const Sorted& sorted);
   void fill_slots(const Sorted& sorted);
+  void fill_reaches(const Sorted& sorted);
   std::uint32_t start_of(std::uint64_t offset) const;
   template <class Visit>
   void for_each_taken(Visit visit) const;
 
-  std::uint32_t* entries_ = nullptr;  // entry to slot
-  Slot* slots_ = nullptr;
+  std::uint32_t* entries_ = nullptr;   // entry to slot
+  Slot* slots_ = nullptr;              // as first used: the processor fetches ahead what is read in order
+  std::uint32_t* numbered_ = nullptr;  // number to slot
   Reach* reaches_ = nullptr;
   std::atomic<std::uint64_t>* taken_ = nullptr;
   Start* starts_ = nullptr;

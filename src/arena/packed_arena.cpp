@@ -15,11 +15,12 @@ constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { re
 
 bool PackedArena::init(std::uint64_t height) {
   const std::uint64_t least = rounded_up(height + 1, kHuge);
-  const std::uint64_t plenty = least * 4;  // other shapes of the same loop differ by less
-  const bool roomy = plenty < os::address_space_left() / 8;
-  void* range = os::reserve(roomy ? plenty : least, kHuge);
+  if (least < height) return false;
+  const bool roomy = least < os::address_space_left() / 32;
+  const std::uint64_t wanted = roomy ? least * 4 : least;  // other shapes of the same loop differ by less
+  void* range = os::reserve(wanted, kHuge);
   if (range == nullptr) return false;
-  reserved_ = roomy ? plenty : least;
+  reserved_ = wanted;
   base_ = reinterpret_cast<std::uintptr_t>(range);
   return true;
 }
@@ -58,15 +59,15 @@ void PackedArena::settle() {
   }
 }
 
-void* PackedArena::take_beside_lingering(std::uint32_t entry, std::uint64_t offset) {
-  const std::uint64_t end = layouts_[current()].end_of(entry);
+// Does a tensor of another layout lie where the entry is to lie?
+bool PackedArena::beside_lingering(std::uint32_t entry) const {
+  const Layout& layout = layouts_[current()];
+  if (!layout.planned(entry)) return false;
+  const Layout::Taken wanted = layout.extent(entry);
   for (std::uint32_t i = 0; i < kLayouts; ++i) {
-    if ((lingering_ >> i & 1) != 0 && layouts_[i].any_taken(offset, end)) {
-      layouts_[current()].free(offset);
-      return nullptr;
-    }
+    if ((lingering_ >> i & 1) != 0 && layouts_[i].any_taken(wanted.begin, wanted.end)) return true;
   }
-  return reinterpret_cast<void*>(base_ + offset);
+  return false;
 }
 
 std::uint64_t PackedArena::free_elsewhere(std::uint64_t offset) {

@@ -43,11 +43,13 @@ class PackedArena {
 
   // Entry `entry` of the current layout: its memory, or null if its place is not free or it has none.
   void* take(std::uint32_t entry) {
+    // Asked before taking: a thread that frees a lingering tensor at the same offset must not find ours instead.
+    // Nothing comes to linger meanwhile, since that is this thread's doing too.
+    if (lingering_ != 0 && beside_lingering(entry)) [[unlikely]]
+      return nullptr;
     const std::uint64_t offset = layouts_[current_.load(std::memory_order_relaxed)].take(entry);
     if (offset == Layout::kNotFree) [[unlikely]]
       return nullptr;
-    if (lingering_ != 0) [[unlikely]]
-      return take_beside_lingering(entry, offset);
     return reinterpret_cast<void*>(base_ + offset);
   }
   bool planned(std::uint32_t entry) const { return layouts_[current()].planned(entry); }
@@ -70,7 +72,7 @@ class PackedArena {
   std::uint64_t reserved() const { return reserved_; }
 
  private:
-  void* take_beside_lingering(std::uint32_t entry, std::uint64_t offset);
+  bool beside_lingering(std::uint32_t entry) const;
   std::uint64_t free_elsewhere(std::uint64_t offset);
 
   std::uintptr_t base_ = 0;

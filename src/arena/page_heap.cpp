@@ -12,6 +12,7 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 40;  // page numbers + 1
 constexpr std::size_t kRangeAlignment = std::size_t{2} << 20;
 constexpr std::size_t kChunkBytes = std::size_t{32} << 20;
 constexpr std::size_t kFloorBytes = std::size_t{64} << 20;
+constexpr std::size_t kFrugalFloorBytes = std::size_t{4} << 20;
 constexpr unsigned kMaxReturns = 8;  // blocks returned by one call, so that no free takes long
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -37,6 +38,7 @@ bool PageHeap::init(std::size_t bytes, std::uint64_t hold_ns) {
       total_pages_ = static_cast<std::uint32_t>(bytes >> page_shift_);
       chunk_pages_ = static_cast<std::uint32_t>((kChunkBytes < bytes / 16 ? kChunkBytes : bytes / 16) >> page_shift_);
       floor_pages_ = kFloorBytes >> page_shift_;
+      frugal_floor_pages_ = kFrugalFloorBytes >> page_shift_;
       hold_ns_ = hold_ns;
       window_start_ns_.store(os::monotonic_ns(), std::memory_order_relaxed);
       base_ = number(range);
@@ -241,13 +243,15 @@ std::uint64_t PageHeap::cached_pages(std::uint64_t live) const {
 }
 
 bool PageHeap::over_floor(std::uint64_t cached, std::uint64_t live) const {
+  if (keep_.load(std::memory_order_relaxed) != Keep::plenty) return cached > frugal_floor_pages_;
   return cached > floor_pages_ && cached > live / 4;
 }
 
 bool PageHeap::over_limit() {
   std::uint64_t live = live_pages_.load(std::memory_order_relaxed);
   std::uint64_t cached = cached_pages(live);
-  return over_floor(cached, live) && live + cached > recent_peak(live);
+  if (!over_floor(cached, live)) return false;
+  return keep_.load(std::memory_order_relaxed) == Keep::nothing || live + cached > recent_peak(live);
 }
 
 // Returns cached blocks until the limit holds or kMaxReturns are. Sizes that nobody has asked for since the hand last

@@ -9,6 +9,9 @@
 // largest of 64 MiB, a quarter of the live bytes, and what was live at once during the last `hold` besides what is live
 // now. The last one is for training loops, which free most of their memory once per iteration: without it every
 // iteration would fault its activations in again; with it the process is never larger than its own recent peak.
+// While the heap is only the way to a plan (Keep::peak), 4 MiB replace the first two: the peak of the few iterations
+// before the plan would else be the process's peak for ever. While tensors move from the heap to their planned places
+// (Keep::nothing), 4 MiB is all.
 //
 // Thread-safety: init before everything else; then allocate/free from any thread, no lock, no malloc, no exception; a
 // free may come from another thread than the allocation. fork: nothing is locked, the child may go on allocating and
@@ -33,6 +36,8 @@ struct HeapStats {
   std::uint64_t refused = 0;          // allocations not served (range exhausted)
   std::uint64_t bad_frees = 0;        // frees ignored: not a block in use (freed twice, interior pointer)
 };
+
+enum class Keep : std::uint8_t { plenty, peak, nothing };
 
 class PageHeap {
  public:
@@ -59,6 +64,8 @@ class PageHeap {
 
   // Asks for huge pages for a block, as PyTorch does for large tensors under THP_MEM_ALLOC_ENABLE. A hint.
   void advise_huge(void* pointer, std::size_t bytes);
+  // Any thread, any time.
+  void keep(Keep what) { keep_.store(what, std::memory_order_relaxed); }
   // Returns the pages of all free blocks to the kernel, and forgets the recent peak: what was needed up to now will not
   // be needed again. The bytes returned.
   std::uint64_t trim();
@@ -92,17 +99,19 @@ class PageHeap {
   std::size_t reserved_ = 0;
   Block* blocks_ = nullptr;  // by page
   std::uint32_t total_pages_ = 0;
-  std::uint32_t chunk_pages_ = 0;  // what is committed at once
-  std::uint64_t floor_pages_ = 0;  // always kept
+  std::uint32_t chunk_pages_ = 0;         // what is committed at once
+  std::uint64_t floor_pages_ = 0;         // always kept
+  std::uint64_t frugal_floor_pages_ = 0;  // unless Keep::plenty: this
   std::uint64_t hold_ns_ = 0;
   unsigned page_shift_ = 0;
 
   // Seldom written: read by every free, so apart from live_pages_.
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // pages ever committed
-  std::atomic<std::uint64_t> returned_pages_{0};        // committed, free and not resident
-  std::atomic<std::uint64_t> chunk_{0};                 // end << 32 | next: what is left of the committed chunk
-  std::atomic<std::uint64_t> peak_{0};                  // of live pages, in the present window of hold_ns_
-  std::atomic<std::uint64_t> former_peak_{0};           // and in the one before
+  std::atomic<Keep> keep_{Keep::plenty};
+  std::atomic<std::uint64_t> returned_pages_{0};  // committed, free and not resident
+  std::atomic<std::uint64_t> chunk_{0};           // end << 32 | next: what is left of the committed chunk
+  std::atomic<std::uint64_t> peak_{0};            // of live pages, in the present window of hold_ns_
+  std::atomic<std::uint64_t> former_peak_{0};     // and in the one before
   std::atomic<std::uint64_t> window_start_ns_{0};
   std::atomic<unsigned> hand_{0};  // where balance() goes on
   std::atomic<std::uint64_t> total_returned_{0};

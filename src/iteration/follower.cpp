@@ -1,5 +1,6 @@
 #include "iteration/follower.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "iteration/signature.h"
@@ -7,8 +8,6 @@
 
 namespace hearth::iteration {
 namespace {
-
-constexpr std::uint32_t kLongestChain = 512;  // places with the same three sizes that are looked at
 
 std::uint64_t key_of(std::uint64_t older, std::uint64_t old, std::uint64_t newest) {
   return rolled(rolled(rolled(0, older), old), newest);
@@ -21,29 +20,43 @@ bool Follower::load(std::span<const std::uint64_t> sizes) {
   const auto count = static_cast<std::uint32_t>(sizes.size());
   const std::uint64_t capacity = std::bit_ceil(std::uint64_t{2} * count + 1);
   const std::size_t page = os::page_size();
-  const std::size_t wanted = capacity * sizeof(Place) + count * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
+  const std::size_t wanted = capacity * sizeof(Group) + count * (sizeof(std::uint64_t) + sizeof(std::uint32_t));
   bytes_ = (wanted + page - 1) & ~(page - 1);
   memory_ = os::reserve(bytes_, page);
   if (memory_ == nullptr || os::commit(memory_, bytes_) != 0) {
     unload();
     return false;
   }
-  places_ = static_cast<Place*>(memory_);
-  sizes_ = reinterpret_cast<std::uint64_t*>(places_ + capacity);
-  same_ = reinterpret_cast<std::uint32_t*>(sizes_ + count);
+  groups_ = static_cast<Group*>(memory_);
+  sizes_ = reinterpret_cast<std::uint64_t*>(groups_ + capacity);
+  grouped_ = reinterpret_cast<std::uint32_t*>(sizes_ + count);
   mask_ = capacity - 1;
   count_ = count;
-  cursor_ = 0;
-  recent_cursor_ = kLost;
-  for (std::uint32_t i = 0; i < count; ++i) sizes_[i] = sizes[i];
-  for (std::uint32_t i = count; i-- > 0;) {
-    const std::uint64_t key = key_of(before(i, 2), before(i, 1), sizes_[i]);
-    std::uint64_t at = key & mask_;
-    while (places_[at].used && places_[at].key != key) at = (at + 1) & mask_;
-    same_[i] = places_[at].used ? places_[at].first : kLost;
-    places_[at] = {key, i, true};
-  }
+  restart();
+  std::copy(sizes.begin(), sizes.end(), sizes_);
+  group();
   return true;
+}
+
+void Follower::group() {
+  const auto group_at = [&](std::uint32_t i) -> Group& {
+    const std::uint64_t key = key_of(before(i, 2), before(i, 1), sizes_[i]);
+    Group& group = group_of(key);
+    group.key = key;
+    return group;
+  };
+  for (std::uint32_t i = 0; i < count_; ++i) ++group_at(i).count;
+  std::uint32_t filled = 0;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    // The first place of a group reserves room for all of it.
+    Group& group = group_at(i);
+    if (group.first == 0) {
+      group.first = filled + 1;
+      filled += group.count;
+      group.count = 0;
+    }
+    grouped_[group.first - 1 + group.count++] = i;
+  }
 }
 
 void Follower::unload() {
@@ -57,39 +70,52 @@ std::uint64_t Follower::before(std::uint32_t at, std::uint32_t steps) const {
   return sizes_[(at + std::uint64_t{count_} * steps - steps) % count_];
 }
 
-// The next place after the cursor whose size, and the two before it, hash to `key`; round the end if need be.
-std::uint32_t Follower::find(std::uint64_t key) const {
+// Where the group of `key` stands in the hash table, or would.
+Follower::Group& Follower::group_of(std::uint64_t key) const {
   std::uint64_t at = key & mask_;
-  while (places_[at].used && places_[at].key != key) at = (at + 1) & mask_;
-  if (!places_[at].used) return kLost;
-  std::uint32_t chain = 0;
-  for (std::uint32_t i = places_[at].first; i != kLost && chain < kLongestChain; i = same_[i], ++chain) {
-    if (i > cursor_) return i;
-  }
-  return places_[at].first;
+  while (groups_[at].count != 0 && groups_[at].key != key) at = (at + 1) & mask_;
+  return groups_[at];
+}
+
+// The next place from the cursor on where these three sizes, oldest first, come to an end; round the end if need be.
+std::uint32_t Follower::find(const std::uint64_t* wanted) const {
+  const Group& group = group_of(key_of(wanted[0], wanted[1], wanted[2]));
+  if (group.count == 0) return kLost;
+  const std::uint32_t* begin = grouped_ + group.first - 1;
+  const std::uint32_t* next = std::lower_bound(begin, begin + group.count, cursor_);
+  const std::uint32_t found = next != begin + group.count ? *next : *begin;
+  // Two triples may have one hash; a place that is too small must not be given for it.
+  return sizes_[found] == wanted[2] ? found : kLost;
 }
 
 std::uint32_t Follower::take_over(const std::uint64_t* wanted) {
-  const std::uint32_t found = find(key_of(wanted[0], wanted[1], wanted[2]));
-  if (found != kLost) advance(found);
+  const std::uint32_t found = find(wanted);
+  if (found == kLost) return kLost;
+  std::copy_n(wanted, 3, recent_);
+  advance(found);
+  recent_position_ = position();
   return found;
 }
 
 std::uint32_t Follower::search(std::uint64_t bytes) {
   ++missed_;
-  if (recent_cursor_ != cursor_) {
-    recent_[1] = before(cursor_, 2);
-    recent_[2] = before(cursor_, 1);
+  // What came in step since the last search is what the sequence has there. Without the rest, a size that happened to
+  // be the expected one would hide what came before it.
+  const std::uint64_t in_step = position() - recent_position_;
+  recent_[0] = in_step == 0 ? recent_[1] : in_step == 1 ? recent_[2] : before(cursor_, 2);
+  if (in_step == 0) {
+    recent_[1] = recent_[2];
+  } else {
+    recent_[1] = before(cursor_, 1);
   }
-  recent_[0] = recent_[1];
-  recent_[1] = recent_[2];
   recent_[2] = bytes;
-  recent_cursor_ = cursor_;
-  const std::uint32_t found = find(key_of(recent_[0], recent_[1], recent_[2]));
-  if (found == kLost) return kLost;
-  ++resyncs_;
-  if (found < cursor_) ++rounds_;
-  advance(found);
+  const std::uint32_t found = find(recent_);
+  if (found != kLost) {
+    ++resyncs_;
+    if (found < cursor_) ++rounds_;
+    advance(found);
+  }
+  recent_position_ = position();
   return found;
 }
 

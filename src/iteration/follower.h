@@ -35,9 +35,12 @@ class Follower {
     return at;
   }
   // A new iteration begins, whatever came before.
-  void restart() { cursor_ = 0; }
+  void restart() {
+    cursor_ = 0;
+    recent_position_ = kNever;
+  }
 
-  // The last three sizes that were looked for, oldest first: for another follower's locate().
+  // The last three sizes that were looked for, oldest first: for another follower's take_over().
   const std::uint64_t* wanted() const { return recent_; }
   // After a miss of another follower: is that place in this sequence? If so, goes on behind it.
   std::uint32_t take_over(const std::uint64_t* wanted);
@@ -58,27 +61,32 @@ class Follower {
       ++rounds_;
     }
   }
+  void group();
   std::uint32_t search(std::uint64_t bytes);
   std::uint64_t before(std::uint32_t at, std::uint32_t steps) const;
-  std::uint32_t find(std::uint64_t key) const;
+  std::uint32_t find(const std::uint64_t* wanted) const;
+  std::uint64_t position() const { return rounds_ * count_ + cursor_; }
 
-  struct Place {
-    std::uint64_t key = 0;  // hash of three sizes
-    std::uint32_t first = 0;
-    bool used = false;
+  struct Group {  // places with the same three sizes
+    std::uint64_t key = 0;
+    std::uint32_t first = 0;  // one more than where it begins in grouped_
+    std::uint32_t count = 0;  // 0: empty
   };
+  Group& group_of(std::uint64_t key) const;
+
+  static constexpr std::uint64_t kNever = std::uint64_t{1} << 63;
 
   std::uint64_t* sizes_ = nullptr;
   std::uint32_t cursor_ = 0;
   std::uint32_t count_ = 0;
   std::uint64_t rounds_ = 0;
 
-  std::uint64_t recent_[3] = {};         // the last sizes while out of step, oldest first
-  std::uint32_t recent_cursor_ = kLost;  // where the cursor was then; elsewhere now: in step since
+  std::uint64_t recent_[3] = {};            // the last sizes at the last search, oldest first
+  std::uint64_t recent_position_ = kNever;  // position() after it; what came since came in step
   std::uint64_t missed_ = 0;
   std::uint64_t resyncs_ = 0;
-  std::uint32_t* same_ = nullptr;  // next higher index with the same key, kLost = none
-  Place* places_ = nullptr;        // hash table
+  std::uint32_t* grouped_ = nullptr;  // the places, by group, ascending
+  Group* groups_ = nullptr;           // hash table
   std::uint64_t mask_ = 0;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;

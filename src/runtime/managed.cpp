@@ -89,6 +89,7 @@ void follow(FollowedPlan& plan) {
   m.score = m.score_blocked = 0;
   m.again = false;
   m.settling = kSettling;
+  g.heap.keep(arena::Keep::nothing);
   g.heap.trim();
   g.phase.store(Phase::managed, std::memory_order_release);
   m.owner.store(t_thread.number, std::memory_order_release);
@@ -104,6 +105,7 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
     why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE and comes and goes with it";
   }
   if (plan == nullptr) {
+    g.heap.keep(arena::Keep::plenty);
     degrade("plan", why, "tensors stay in the heap; nothing else changes");
     log::info("no plan: ", why);
     return false;
@@ -111,8 +113,6 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
   follow(*plan);
   return true;
 }
-
-bool plans_wanted() { return std::strcmp(g.knobs.plan.c_str(), "off") != 0 && g.heap_ready; }
 
 // Another plan that knows the last three sizes becomes the current one. The allocation's entry in it, or kLost.
 std::uint32_t change_plan() {
@@ -232,6 +232,11 @@ bool release_planned(const void* pointer) {
   return true;
 }
 
+bool plans_wanted() {
+  const bool source = g.knobs.profile != config::ProfileMode::off || !g.knobs.plan.empty();
+  return source && g.heap_ready && std::strcmp(g.knobs.plan.c_str(), "off") != 0;
+}
+
 PlannedTensor planned_tensor(const void* address) {
   const std::uint32_t count = g.managed.arena_count.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -244,9 +249,11 @@ PlannedTensor planned_tensor(const void* address) {
 }
 
 void adopt_profile(const iteration::Closed& closed) {
-  if (!plans_wanted() || g.profile.ops_varied) return;
   const profile::Profile* profile = made_profile();
-  if (profile == nullptr) return;
+  if (!plans_wanted() || g.profile.ops_varied || profile == nullptr) {
+    g.heap.keep(arena::Keep::plenty);
+    return;
+  }
   char why[256] = "";
   const plan::Sequence* sequence = plan::plan_sequence(*profile, g.min_bytes, why, sizeof why);
   adopt(sequence, closed.signature, why);
@@ -294,7 +301,7 @@ iteration::Signature signature_so_far() {
 // At once for what is free already, again when the last tensors from before the plan have been freed.
 void give_back_what_the_heap_kept() {
   if (g.managed.settling == 0) return;
-  --g.managed.settling;
+  if (--g.managed.settling == 0) g.heap.keep(arena::Keep::peak);
   g.heap.trim();
 }
 
@@ -336,6 +343,7 @@ void leave_managed(const char* because) {
   discard_when_empty(*m.arena.load(std::memory_order_relaxed));
   ++m.left;
   m.again = m.left <= kMostLeaves && m.plan_count < Managed::kPlans;
+  g.heap.keep(m.again ? arena::Keep::peak : arena::Keep::plenty);
   g.profile.attempts = 0;
   log::info("back to observing: ", because, m.again ? "" : "; tensors stay in the heap from now on");
   apply_level();

@@ -99,6 +99,8 @@ PlannedTensor planned_tensor(const void* address);
 
 // After the profile is made: makes a plan of it and begins to follow it with the next allocation.
 void adopt_profile(const iteration::Closed& closed);
+// Are plans to be made here (HEARTH_PLAN, HEARTH_PROFILE)?
+bool plans_wanted();
 // HEARTH_PLAN: at the end of the first iteration.
 void adopt_file();
 // An optimizer steps while allocations are not fed to the detector: tells it what it has to know.

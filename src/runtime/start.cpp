@@ -106,6 +106,7 @@ bool reserve_memory() {
   }
   g.min_bytes = g.knobs.min_size;
   g.heap_ready = g.heap.init(heap_reserve());
+  g.heap.keep(plans_wanted() ? arena::Keep::peak : arena::Keep::plenty);
   if (!g.heap_ready) {
     degrade("address space", "no range of 64 MiB could be reserved (ulimit -v?); tensors stay with PyTorch's allocator",
             "raise the limit; without it accesses are seen by operands only");
