@@ -16,7 +16,9 @@ std::uint64_t key_of(std::uint64_t older, std::uint64_t old, std::uint64_t newes
 }  // namespace
 
 bool Follower::load(std::span<const std::uint64_t> sizes) {
-  if (sizes.empty() || sizes.size() >= kLost / 4) return false;
+  static constexpr std::uint64_t kNoSize[] = {~std::uint64_t{0}};
+  if (sizes.empty()) sizes = kNoSize;
+  if (sizes.size() >= kLost / 4) return false;
   const auto count = static_cast<std::uint32_t>(sizes.size());
   const std::uint64_t capacity = std::bit_ceil(std::uint64_t{2} * count + 1);
   const std::size_t page = os::page_size();

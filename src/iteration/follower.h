@@ -21,7 +21,8 @@ class Follower {
 
   constexpr Follower() = default;
 
-  // The sizes of one iteration's allocations, in order; cyclic. False if empty or the system refuses memory.
+  // The sizes of one iteration's allocations, in order; cyclic. None: every allocation is lost. False if the system
+  // refuses memory.
   bool load(std::span<const std::uint64_t> sizes);
   void unload();
 
