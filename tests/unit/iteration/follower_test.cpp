@@ -46,9 +46,12 @@ TEST(Follower, StaysInStepRoundAfterRound) {
   EXPECT_EQ(loaded.follower.missed(), 0u);
 }
 
-TEST(Follower, RefusesAnEmptySequence) {
-  Follower follower;
-  EXPECT_FALSE(follower.load({}));
+TEST(Follower, InAnEmptySequenceEveryAllocationIsLost) {
+  Loaded loaded({});
+  ASSERT_TRUE(loaded.ready);
+  EXPECT_EQ(loaded.feed({64, 64, 64, 0, 128}), Places(5, kLost));
+  EXPECT_EQ(loaded.follower.missed(), 5u);
+  EXPECT_EQ(loaded.follower.rounds(), 0u);
 }
 
 TEST(Follower, LoadsAfreshAfterUnload) {
