@@ -1,10 +1,12 @@
 // Layout: the slots of one plan within an arena's address range, and which of them are taken.
 //
 // The plan lets tensors share addresses when they do not live at the same time. Here time plays no part: a slot may be
-// taken when no slot that overlaps it in address is taken. So a program that leaves its plan (skips ops, keeps a
-// tensor, throws) loses memory or a little time, and never gets memory that is in use. Slots are numbered by offset;
-// the slots that overlap one are then a run of neighbours, which begin inside it, and a few earlier ones, which reach
-// into it.
+// taken when nothing that overlaps it in address is taken. So a program that leaves its plan (skips ops, keeps a
+// tensor, throws) loses memory or a little time, and never gets memory that is in use.
+//
+// The offsets at which slots begin or end cut the arena into segments; one bit tells whether a segment is taken. A slot
+// is a run of segments, mostly within one or two words, so that asking and taking is a test and an OR. Words in the
+// middle of a large slot are its own while it is taken, and need no atomic operation but a store.
 //
 // Thread-safety: load first. take from one thread; free and all questions from any thread, meanwhile. No lock, no
 // malloc, no exception; fork-safe. Memory: own mapping, unmapped by unload.
@@ -28,11 +30,9 @@ struct Place {
 
 class Layout {
  public:
-  static constexpr std::uint32_t kNone = 0xffffffffu;
-
   constexpr Layout() = default;
 
-  // Entry i of the sequence lies in places[i]. False if the system refuses memory or there are too many slots.
+  // Entry i of the sequence lies in places[i]. False if the system refuses memory or there are too many.
   bool load(std::span<const Place> places);
   // Nobody uses it any more.
   void unload();
@@ -40,7 +40,7 @@ class Layout {
   // The offset of entry `entry`, taken by it; kNotFree if something that overlaps it is taken, or it is not planned.
   static constexpr std::uint64_t kNotFree = ~std::uint64_t{0};
   std::uint64_t take(std::uint32_t entry);
-  bool planned(std::uint32_t entry) const { return entries_[entry] != kNone; }
+  bool planned(std::uint32_t entry) const { return slots_[entry].bytes != 0; }
 
   // Frees what starts at `offset`: its bytes, 0 if nothing is taken there.
   std::uint64_t free(std::uint64_t offset);
@@ -53,53 +53,36 @@ class Layout {
   bool empty() const;
   // Where a planned entry is to lie.
   Taken extent(std::uint32_t entry) const {
-    const Slot& slot = slots_[entries_[entry]];
-    return {slot.offset, slot.end};
+    const Slot& slot = slots_[entry];
+    return {slot.offset, slot.offset + slot.bytes};
   }
 
   std::uint64_t height() const { return height_; }  // end of the highest slot
-  std::uint32_t slots() const { return slot_count_; }
   std::size_t table_bytes() const { return table_bytes_; }
 
  private:
-  struct alignas(64) Slot {  // one cache line
+  using Word = std::atomic<std::uint64_t>;
+  struct Slot {  // of an entry
     std::uint64_t offset;
-    std::uint64_t end;
-    std::uint64_t first_mask, last_mask;  // of the run of slots that begin inside it, itself included
-    std::uint32_t first_word, last_word;
-    std::uint32_t reach, reach_count;  // in reaches_: earlier slots that end inside or after it, before first_word
-    std::uint32_t start;               // in starts_
-    std::uint32_t number;              // its bit in taken_
+    std::uint64_t bytes;        // 0: not planned
+    std::uint32_t first, last;  // segments, both included
+    std::uint32_t start;        // in starts_
   };
-  struct Reach {
-    std::uint64_t mask;
-    std::uint64_t word;
+  struct Start {                        // of a hash table: who has taken what begins there
+    std::uint64_t key;                  // offset + 1; 0: empty
+    std::atomic<std::uint32_t> tenant;  // entry + 1; 0: nobody
   };
-  struct Start {                      // of a hash table
-    std::uint64_t key;                // offset + 1; 0: empty
-    std::atomic<std::uint32_t> slot;  // the last one taken of those that begin there
-  };
-  struct Sorted;  // working memory of load()
+  struct Cuts;  // working memory of load()
 
-  static void sort(std::span<const Place> places, Sorted& sorted);
-  template <class Visit>
-  static void for_each_reach(const Sorted& sorted, Visit visit);
-  bool map(const Sorted& sorted, std::uint32_t entries);
-  void number_slots(std::span<const Place> places, const Sorted& sorted);
-  void fill_slots(const Sorted& sorted);
-  void fill_reaches(const Sorted& sorted);
+  bool map(std::uint32_t entries, std::uint32_t segments);
   std::uint32_t start_of(std::uint64_t offset) const;
   template <class Visit>
   void for_each_taken(Visit visit) const;
 
-  std::uint32_t* entries_ = nullptr;   // entry to slot
-  Slot* slots_ = nullptr;              // as first used: the processor fetches ahead what is read in order
-  std::uint32_t* numbered_ = nullptr;  // number to slot
-  Reach* reaches_ = nullptr;
-  std::atomic<std::uint64_t>* taken_ = nullptr;
+  Slot* slots_ = nullptr;
+  Word* taken_ = nullptr;
   Start* starts_ = nullptr;
   unsigned start_shift_ = 0;  // 64 - log2 of the hash table's size
-  std::uint32_t slot_count_ = 0;
   std::uint32_t words_ = 0;
   std::uint64_t height_ = 0;
   void* memory_ = nullptr;

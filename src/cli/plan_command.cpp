@@ -138,7 +138,7 @@ void make(const Options& options) {
 
 void add_plan(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("plan", "lay out the tensors of a trace's iteration in as little memory as can be");
+      app.add_subcommand("plan", "Lay out the tensors of a trace's iteration in as little memory as can be");
   const auto options = std::make_shared<Options>();
   options->plan.pack.budget_ms = 5000;  // nobody's training waits here
   command->add_option("TRACE", options->trace, "trace written by HEARTH_TRACE")->required();

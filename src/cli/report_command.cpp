@@ -80,7 +80,7 @@ void show(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("report", "show what a report or trace file says");
+  CLI::App* command = app.add_subcommand("report", "Show what a report or trace file says");
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "report written by HEARTH_REPORT, or trace by HEARTH_TRACE")->required();
   command->add_option("--top", options->top, "tensors to list")

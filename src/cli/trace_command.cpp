@@ -84,7 +84,7 @@ void add_trace(CLI::App& app) {
     std::string file;
     bool dump = false;
   };
-  CLI::App* command = app.add_subcommand("trace", "show what a trace file holds");
+  CLI::App* command = app.add_subcommand("trace", "Show what a trace file holds");
   const auto options = std::make_shared<Options>();
   command->add_option("FILE", options->file, "trace written by HEARTH_TRACE")->required();
   command->add_flag("--dump", options->dump, "print every event as CSV");

@@ -35,7 +35,8 @@ std::uint64_t allocations_seen() {
 
 void remember_counters() {
   Managed& m = g.managed;
-  m.before = {m.plan->follower.rounds(), m.lost.get(), m.blocked.get(), allocations_seen()};
+  const iteration::Follower& follower = m.plan->follower;
+  m.before = {follower.rounds(), follower.missed(), m.lost.get(), m.blocked.get(), allocations_seen()};
 }
 
 // Makes room at fresh addresses for all plans and the one to come. The former arena's tensors live on there.
@@ -98,11 +99,14 @@ void follow(FollowedPlan& plan) {
 // False after one line of why not.
 bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature, const char* why) {
   FollowedPlan* plan = nullptr;
-  if (sequence != nullptr && sequence->planned > 0) {
+  // A loop of small tensors only has an empty plan. It is followed all the same, since small tensors then pass by,
+  // unless nothing but the plan could tell its iterations.
+  const bool empty = sequence != nullptr && sequence->sizes.empty();
+  if (empty && g.detector.source() <= iteration::Source::period) {
+    why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE";
+  } else if (sequence != nullptr) {
     plan = add_plan(*sequence, signature);
     why = "no address space for its arena (ulimit -v?)";
-  } else if (sequence != nullptr) {
-    why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE and comes and goes with it";
   }
   if (plan == nullptr) {
     g.heap.keep(arena::Keep::plenty);
@@ -125,6 +129,7 @@ std::uint32_t change_plan() {
     m.plan = &other;
     m.arena.load(std::memory_order_relaxed)->select(other.layout);
     m.before.rounds = other.follower.rounds();
+    m.before.missed = other.follower.missed();
     return entry;
   }
   return iteration::Follower::kLost;
@@ -288,7 +293,7 @@ void before_step() {
 iteration::Signature signature_so_far() {
   const Managed& m = g.managed;
   iteration::Signature signature = m.plan->signature;
-  const std::uint64_t off = m.lost.get() - m.before.lost;
+  const std::uint64_t off = m.plan->follower.missed() - m.before.missed;
   if (off != 0) {
     // Not the planned iteration, nor one like any other that left its plan elsewhere.
     signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations_seen());
@@ -312,13 +317,13 @@ void managed_iteration_closed() {
     return;
   }
   const std::uint64_t limit = std::max(kFewestOff, std::uint64_t{m.plan->follower.size()} / kShareOff);
-  const bool lost = m.lost.get() - m.before.lost > limit;
+  const bool elsewhere = m.plan->follower.missed() - m.before.missed > limit;
   const bool blocked = m.blocked.get() - m.before.blocked > limit;
   const auto weigh = [](std::uint32_t score, bool off) { return off ? score + kOffWeighs : score - (score != 0); };
-  m.score = weigh(m.score, lost);
-  m.score_blocked = weigh(m.score_blocked, blocked && !lost);
+  m.score = weigh(m.score, elsewhere);
+  m.score_blocked = weigh(m.score_blocked, blocked && !elsewhere);
   ++m.iterations;
-  if (lost || blocked) ++m.iterations_off;
+  if (elsewhere || blocked) ++m.iterations_off;
   m.plan->follower.restart();
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();

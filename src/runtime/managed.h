@@ -78,7 +78,7 @@ struct Managed {
   std::uint32_t left = 0;      // how often the runtime went back to observing
   std::uint32_t moved = 0;     // how often the plan moved to fresh addresses
   struct {
-    std::uint64_t rounds = 0, lost = 0, blocked = 0, allocations = 0;
+    std::uint64_t rounds = 0, missed = 0, lost = 0, blocked = 0, allocations = 0;
   } before;                 // at the end of the last iteration
   std::uint64_t told = 0;   // allocations that the detector knows of
   bool again = false;       // a profile of another shape is wanted

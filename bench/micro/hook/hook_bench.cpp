@@ -6,7 +6,11 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstdint>
 #include <cstdlib>
+#include <vector>
+
+#include "hearth/hearth.h"
 
 namespace c10 {
 void* alloc_cpu(std::size_t bytes);
@@ -52,6 +56,60 @@ void hearth_hook(benchmark::State& state) {
   }
 }
 
+// One iteration of a made-up training step: activations that pile up and go in reverse order, short tensors between.
+class Step {
+ public:
+  explicit Step(int layers) : kept_(static_cast<std::size_t>(layers)) {}
+
+  template <class Allocate, class Release>
+  void run(const Allocate& allocate, const Release& release) {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      kept_[i] = allocate(bytes(i));
+      release(allocate(bytes(i) / 2));
+    }
+    for (std::size_t i = kept_.size(); i-- > 0;) {
+      release(allocate(bytes(i) / 4));
+      release(kept_[i]);
+    }
+  }
+  std::int64_t pairs() const { return static_cast<std::int64_t>(3 * kept_.size()); }
+
+ private:
+  static std::size_t bytes(std::size_t layer) { return std::size_t{65536} + layer % 7 * 16384; }
+  std::vector<void*> kept_;
+};
+
+void torch_step(benchmark::State& state) {
+  static const Original torch = original();
+  Step step(static_cast<int>(state.range(0)));
+  for (auto _ : state) step.run(torch.allocate, torch.release);
+  state.SetItemsProcessed(state.iterations() * step.pairs());
+}
+
+// The same under its plan: first as many iterations as it takes to be profiled and planned.
+void hearth_planned_step(benchmark::State& state) {
+  static const Original torch = original();
+  benchmark::DoNotOptimize(torch);
+  Step step(static_cast<int>(state.range(0)));
+  const auto iteration = [&] {
+    hearth_iteration_begin();
+    step.run(c10::alloc_cpu, c10::free_cpu);
+    hearth_iteration_end();
+  };
+  hearth_counters counters{};
+  counters.struct_size = sizeof counters;
+  for (int i = 0; i < 40; ++i) iteration();
+  hearth_get_counters(&counters);
+  if (counters.state != HEARTH_STATE_MANAGED) {
+    state.SkipWithError("no plan is followed");
+    return;
+  }
+  for (auto _ : state) iteration();
+  state.SetItemsProcessed(state.iterations() * step.pairs());
+}
+
+BENCHMARK(torch_step)->Arg(10)->Arg(100)->Arg(1000);
+BENCHMARK(hearth_planned_step)->Arg(10)->Arg(100)->Arg(1000);
 BENCHMARK(torch_allocator)
     ->Arg(256)
     ->Arg(4096)
