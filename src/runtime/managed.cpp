@@ -25,6 +25,8 @@ constexpr std::uint32_t kScoreLimit = 12;
 constexpr std::uint64_t kLoopOver = 64;
 constexpr std::uint64_t kLoopOverAtLeast = 4096;
 constexpr std::uint32_t kMostLeaves = 6;
+// Blocked again so soon after moving to fresh addresses: it is not a tensor kept now and then.
+constexpr std::uint64_t kMoveHelps = 64;
 // So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
 constexpr std::uint32_t kSettling = 2;
 
@@ -331,10 +333,14 @@ void managed_iteration_closed() {
   if (m.score > kScoreLimit) {
     leave_managed("the program no longer does what was profiled");
   } else if (m.score_blocked > kScoreLimit) {
-    m.score_blocked = 0;
-    if (fresh_arena(0)) {
+    const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps;
+    if (helped && fresh_arena(0)) {
       ++m.moved;
+      m.moved_at = m.iterations;
+      m.score_blocked = 0;
       m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
+    } else {
+      leave_managed("its tensors live longer than was profiled");
     }
   }
 }

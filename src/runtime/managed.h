@@ -72,6 +72,7 @@ struct Managed {
 
   std::uint64_t iterations = 0;      // closed while managed
   std::uint64_t iterations_off = 0;  // of them, off the plan
+  std::uint64_t moved_at = 0;        // iterations when the plan moved last
   std::uint32_t score = 0;           // of iterations off of late
   std::uint32_t score_blocked = 0;
   std::uint32_t settling = 0;  // iterations until the heap has given back what it holds for nothing
