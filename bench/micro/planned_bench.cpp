@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arena/packed_arena.h"
-#include "iteration/follower.cpp"  // the program links no library of that room
+#include "iteration/follower.h"
 #include "plan/pack.h"
 
 namespace hearth {

@@ -91,6 +91,7 @@ void follow(FollowedPlan& plan) {
   remember_counters();
   m.score = m.score_blocked = 0;
   m.again = false;
+  m.idle_pages = false;
   m.settling = kSettling;
   g.heap.keep(arena::Keep::nothing);
   g.heap.trim();
@@ -181,12 +182,6 @@ void count_freed(std::uint64_t bytes) {
   }
 }
 
-// Nobody takes tensors from this arena any more: its memory goes when the last of them does.
-void discard_when_empty(arena::PackedArena& arena) {
-  const bool in_use = managing() && &arena == g.managed.arena.load(std::memory_order_relaxed);
-  if (!in_use && arena.empty()) arena.discard();
-}
-
 }  // namespace
 
 std::uint64_t planned_live_bytes() {
@@ -232,10 +227,9 @@ bool release_planned(const void* pointer) {
     return true;
   }
   count_freed(bytes);
-  if (m.owner.load(std::memory_order_relaxed) == Managed::kNobody || arena != m.arena.load(std::memory_order_relaxed))
-      [[unlikely]] {
-    discard_when_empty(*arena);
-  }
+  // Nothing is taken any more from an arena that the plans have moved away from: its memory goes with its last tensor.
+  if (arena != m.arena.load(std::memory_order_acquire) && arena->empty()) [[unlikely]]
+    arena->discard();
   return true;
 }
 
@@ -345,13 +339,22 @@ void managed_iteration_closed() {
   }
 }
 
+void discard_idle_arena() {
+  Managed& m = g.managed;
+  if (!m.idle_pages || managing()) return;
+  arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
+  if (!arena->empty()) return;
+  arena->discard();
+  m.idle_pages = false;
+}
+
 void leave_managed(const char* because) {
   Managed& m = g.managed;
   if (!managing()) return;
   m.owner.store(Managed::kNobody, std::memory_order_release);
   g.phase.store(Phase::observe, std::memory_order_release);
   g.detector.forget_period();
-  discard_when_empty(*m.arena.load(std::memory_order_relaxed));
+  m.idle_pages = true;
   ++m.left;
   m.again = m.left <= kMostLeaves && m.plan_count < Managed::kPlans;
   g.heap.keep(m.again ? arena::Keep::peak : arena::Keep::plenty);

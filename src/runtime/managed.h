@@ -84,6 +84,7 @@ struct Managed {
   std::uint64_t told = 0;   // allocations that the detector knows of
   bool again = false;       // a profile of another shape is wanted
   bool file_tried = false;  // HEARTH_PLAN
+  bool idle_pages = false;  // the arena has memory though nobody follows a plan
 };
 
 // The owner's way of a tensor; null: take the usual way.
@@ -112,5 +113,8 @@ std::uint64_t planned_live_bytes();
 void managed_iteration_closed();
 // Back to observing; planned tensors that live go on living.
 void leave_managed(const char* because);
+// Between two iterations: nobody follows a plan, so the arena's memory goes as soon as its last tensor has. Not when it
+// is freed, since that may be on another thread, and this one might just begin to follow the plan again.
+void discard_idle_arena();
 
 }  // namespace hearth::runtime

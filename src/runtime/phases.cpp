@@ -240,6 +240,7 @@ void iteration_closed() {
   }
   count_alike_in_ops(closed.signature.ops);
   if (managing()) managed_iteration_closed();
+  discard_idle_arena();
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "arena/packed_arena.h"
-#include "iteration/follower.cpp"  // the program links no library of that room
+#include "iteration/follower.h"
 
 namespace hearth::arena {
 namespace {
