@@ -90,6 +90,14 @@ std::uint32_t Follower::find(const std::uint64_t* wanted) const {
   return sizes_[found] == wanted[2] ? found : kLost;
 }
 
+bool Follower::begins_like(const Follower& other, std::uint64_t bytes) {
+  const std::uint32_t at = other.cursor_;
+  if (at >= count_ || sizes_[at] != bytes || !std::equal(sizes_, sizes_ + at, other.sizes_)) return false;
+  restart();
+  cursor_ = at;
+  return true;
+}
+
 std::uint32_t Follower::take_over(const std::uint64_t* wanted) {
   const std::uint32_t found = find(wanted);
   if (found == kLost) return kLost;

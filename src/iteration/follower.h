@@ -35,6 +35,10 @@ class Follower {
     advance(at);
     return at;
   }
+  bool expects(std::uint64_t bytes) const { return sizes_[cursor_] == bytes; }
+  // Could the iteration be this one, which has been in step with `other` until now, when `bytes` are asked for? If so,
+  // goes to the same place.
+  bool begins_like(const Follower& other, std::uint64_t bytes);
   // A new iteration begins, whatever came before.
   void restart() {
     cursor_ = 0;

@@ -1,12 +1,7 @@
 #include "runtime/managed.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/log.h"
-#include "base/text.h"
-#include "plan/sequence.h"
-#include "runtime/facts.h"
 #include "runtime/fill.h"
 #include "runtime/phases.h"
 #include "runtime/start.h"
@@ -15,110 +10,29 @@
 namespace hearth::runtime {
 namespace {
 
-// An iteration is off its plan when more than one in eight of its allocations is, and at least so many.
-constexpr std::uint64_t kShareOff = 8;
-constexpr std::uint64_t kFewestOff = 8;
-// Each adds so much, each good one takes one away; beyond the limit the plan is given up (or moved).
-constexpr std::uint32_t kOffWeighs = 3;
-constexpr std::uint32_t kScoreLimit = 12;
 // So many iterations' worth of unknown allocations without an end of an iteration: the loop is over.
 constexpr std::uint64_t kLoopOver = 64;
 constexpr std::uint64_t kLoopOverAtLeast = 4096;
-constexpr std::uint32_t kMostLeaves = 6;
-// Blocked again so soon after moving to fresh addresses: it is not a tensor kept now and then.
-constexpr std::uint64_t kMoveHelps = 64;
-// So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
-constexpr std::uint32_t kSettling = 2;
 
-std::uint64_t allocations_seen() {
-  const Managed& m = g.managed;
-  return m.taken.get() + m.by_plan.get() + m.blocked.get() + m.lost.get() + m.small.get();
-}
-
-void remember_counters() {
-  Managed& m = g.managed;
-  const iteration::Follower& follower = m.plan->follower;
-  m.before = {follower.rounds(), follower.missed(), m.lost.get(), m.blocked.get(), allocations_seen()};
-}
-
-// Makes room at fresh addresses for all plans and the one to come. The former arena's tensors live on there.
-bool fresh_arena(std::uint64_t height) {
-  Managed& m = g.managed;
-  const std::uint32_t number = m.arena_count.load(std::memory_order_relaxed);
-  if (number == Managed::kArenas) return false;
-  for (std::uint32_t i = 0; i < m.plan_count; ++i) height = std::max(height, m.plans[i].sequence->height);
-  arena::PackedArena& arena = m.arenas[number];
-  if (!arena.init(height)) return false;
-  for (std::uint32_t i = 0; i < m.plan_count; ++i) {
-    FollowedPlan& plan = m.plans[i];
-    const std::uint32_t layout = arena.add(plan.sequence->places);
-    if (layout == arena::PackedArena::kNone) return false;
-    plan.layout = layout;
-  }
-  arena::PackedArena* former = m.arena.load(std::memory_order_relaxed);
-  m.arena_count.store(number + 1, std::memory_order_release);
-  m.arena.store(&arena, std::memory_order_release);
-  if (former != nullptr && former->empty()) former->discard();
-  return true;
-}
-
-FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signature& signature) {
-  Managed& m = g.managed;
-  if (m.plan_count == Managed::kPlans) return nullptr;
-  FollowedPlan& plan = m.plans[m.plan_count];
-  if (!plan.follower.load(sequence.sizes)) return nullptr;
-  plan.sequence = &sequence;
-  plan.signature = signature;
-  arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
-  plan.layout = arena != nullptr ? arena->add(sequence.places) : arena::PackedArena::kNone;
-  if (plan.layout == arena::PackedArena::kNone) {
-    const bool fresh = fresh_arena(sequence.height);
-    if (fresh) plan.layout = m.arena.load(std::memory_order_relaxed)->add(sequence.places);
-    if (!fresh || plan.layout == arena::PackedArena::kNone) {
-      plan.follower.unload();
-      return nullptr;
-    }
-  }
-  ++m.plan_count;
-  return &plan;
-}
-
-void follow(FollowedPlan& plan) {
+void change_to(FollowedPlan& plan) {
   Managed& m = g.managed;
   m.plan = &plan;
   m.arena.load(std::memory_order_relaxed)->select(plan.layout);
-  plan.follower.restart();
-  remember_counters();
-  m.score = m.score_blocked = 0;
-  m.again = false;
-  m.idle_pages = false;
-  m.settling = kSettling;
-  g.heap.keep(arena::Keep::nothing);
-  g.heap.trim();
-  g.phase.store(Phase::managed, std::memory_order_release);
-  m.owner.store(t_thread.number, std::memory_order_release);
+  m.before.rounds = plan.follower.rounds();
+  m.before.missed = plan.follower.missed();
 }
 
-// False after one line of why not.
-bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature, const char* why) {
-  FollowedPlan* plan = nullptr;
-  // A loop of small tensors only has an empty plan. It is followed all the same, since small tensors then pass by,
-  // unless nothing but the plan could tell its iterations.
-  const bool empty = sequence != nullptr && sequence->sizes.empty();
-  if (empty && g.detector.source() <= iteration::Source::period) {
-    why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE";
-  } else if (sequence != nullptr) {
-    plan = add_plan(*sequence, signature);
-    why = "no address space for its arena (ulimit -v?)";
+// In step until now, and not what this plan expects: the iteration may have begun like another plan's. That is better
+// than any place with these sizes in the middle of the present plan.
+[[gnu::noinline]] void change_shape(std::size_t bytes) {
+  Managed& m = g.managed;
+  if (m.plan->follower.missed() != m.before.missed) return;
+  for (std::uint32_t i = 0; i < m.plan_count; ++i) {
+    FollowedPlan& other = m.plans[i];
+    if (&other == m.plan || !other.follower.begins_like(m.plan->follower, bytes)) continue;
+    change_to(other);
+    return;
   }
-  if (plan == nullptr) {
-    g.heap.keep(arena::Keep::plenty);
-    degrade("plan", why, "tensors stay in the heap; nothing else changes");
-    log::info("no plan: ", why);
-    return false;
-  }
-  follow(*plan);
-  return true;
 }
 
 // Another plan that knows the last three sizes becomes the current one. The allocation's entry in it, or kLost.
@@ -129,10 +43,7 @@ std::uint32_t change_plan() {
     if (&other == m.plan) continue;
     const std::uint32_t entry = other.follower.take_over(m.plan->follower.wanted());
     if (entry == iteration::Follower::kLost) continue;
-    m.plan = &other;
-    m.arena.load(std::memory_order_relaxed)->select(other.layout);
-    m.before.rounds = other.follower.rounds();
-    m.before.missed = other.follower.missed();
+    change_to(other);
     return entry;
   }
   return iteration::Follower::kLost;
@@ -192,8 +103,9 @@ std::uint64_t planned_live_bytes() {
 void* allocate_planned(std::size_t bytes) {
   Managed& m = g.managed;
   if (bytes < g.min_bytes) return allocate_small(bytes);
-  iteration::Follower& follower = m.plan->follower;
-  std::uint32_t entry = follower.next(bytes);
+  if (m.plan_count > 1 && !m.plan->follower.expects(bytes)) [[unlikely]]
+    change_shape(bytes);
+  std::uint32_t entry = m.plan->follower.next(bytes);
   if (entry == iteration::Follower::kLost) [[unlikely]] {
     entry = lost();
     if (entry == iteration::Follower::kLost) return nullptr;
@@ -233,11 +145,6 @@ bool release_planned(const void* pointer) {
   return true;
 }
 
-bool plans_wanted() {
-  const bool source = g.knobs.profile != config::ProfileMode::off || !g.knobs.plan.empty();
-  return source && g.heap_ready && std::strcmp(g.knobs.plan.c_str(), "off") != 0;
-}
-
 PlannedTensor planned_tensor(const void* address) {
   const std::uint32_t count = g.managed.arena_count.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -247,120 +154,6 @@ PlannedTensor planned_tensor(const void* address) {
     return {tenant.address, tenant.bytes};
   }
   return {};
-}
-
-void adopt_profile(const iteration::Closed& closed) {
-  const profile::Profile* profile = made_profile();
-  if (!plans_wanted() || g.profile.ops_varied || profile == nullptr) {
-    g.heap.keep(arena::Keep::plenty);
-    return;
-  }
-  char why[256] = "";
-  const plan::Sequence* sequence = plan::plan_sequence(*profile, g.min_bytes, why, sizeof why);
-  adopt(sequence, closed.signature, why);
-}
-
-void adopt_file() {
-  const char* path = g.knobs.plan.c_str();
-  if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
-  g.managed.file_tried = true;
-  char why[512] = "";
-  const plan::Sequence* sequence = plan::load_sequence(path, why, sizeof why);
-  if (sequence == nullptr) {
-    log::warn("HEARTH_PLAN: ", why, "; the plan is made from a profile instead");
-    return;
-  }
-  if (sequence->plan.min_bytes != g.min_bytes) {
-    log::warn("HEARTH_PLAN: made for HEARTH_MIN_SIZE=", sequence->plan.min_bytes, ", and ", g.min_bytes,
-              " is in force; the plan is made from a profile instead");
-    return;
-  }
-  adopt(sequence, {}, why);
-}
-
-void before_step() {
-  Managed& m = g.managed;
-  const std::uint64_t seen = allocations_seen();
-  g.detector.catch_up(seen - m.told, 0);
-  m.told = seen;
-  if (managing()) g.detector.stand_in(signature_so_far());
-}
-
-iteration::Signature signature_so_far() {
-  const Managed& m = g.managed;
-  iteration::Signature signature = m.plan->signature;
-  const std::uint64_t off = m.plan->follower.missed() - m.before.missed;
-  if (off != 0) {
-    // Not the planned iteration, nor one like any other that left its plan elsewhere.
-    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations_seen());
-    signature.allocation_count = static_cast<std::uint32_t>(allocations_seen() - m.before.allocations);
-  }
-  return signature;
-}
-
-// Activations and gradients have moved to the arena; what they leave behind in the heap would be resident for nothing.
-// At once for what is free already, again when the last tensors from before the plan have been freed.
-void give_back_what_the_heap_kept() {
-  if (g.managed.settling == 0) return;
-  if (--g.managed.settling == 0) g.heap.keep(arena::Keep::peak);
-  g.heap.trim();
-}
-
-void managed_iteration_closed() {
-  Managed& m = g.managed;
-  if (m.owner.load(std::memory_order_relaxed) != t_thread.number) {
-    leave_managed("another thread runs the iterations now");
-    return;
-  }
-  const std::uint64_t limit = std::max(kFewestOff, std::uint64_t{m.plan->follower.size()} / kShareOff);
-  const bool elsewhere = m.plan->follower.missed() - m.before.missed > limit;
-  const bool blocked = m.blocked.get() - m.before.blocked > limit;
-  const auto weigh = [](std::uint32_t score, bool off) { return off ? score + kOffWeighs : score - (score != 0); };
-  m.score = weigh(m.score, elsewhere);
-  m.score_blocked = weigh(m.score_blocked, blocked && !elsewhere);
-  ++m.iterations;
-  if (elsewhere || blocked) ++m.iterations_off;
-  m.plan->follower.restart();
-  m.arena.load(std::memory_order_relaxed)->settle();
-  remember_counters();
-  give_back_what_the_heap_kept();
-  if (m.score > kScoreLimit) {
-    leave_managed("the program no longer does what was profiled");
-  } else if (m.score_blocked > kScoreLimit) {
-    const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps;
-    if (helped && fresh_arena(0)) {
-      ++m.moved;
-      m.moved_at = m.iterations;
-      m.score_blocked = 0;
-      m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
-    } else {
-      leave_managed("its tensors live longer than was profiled");
-    }
-  }
-}
-
-void discard_idle_arena() {
-  Managed& m = g.managed;
-  if (!m.idle_pages || managing()) return;
-  arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
-  if (!arena->empty()) return;
-  arena->discard();
-  m.idle_pages = false;
-}
-
-void leave_managed(const char* because) {
-  Managed& m = g.managed;
-  if (!managing()) return;
-  m.owner.store(Managed::kNobody, std::memory_order_release);
-  g.phase.store(Phase::observe, std::memory_order_release);
-  g.detector.forget_period();
-  m.idle_pages = true;
-  ++m.left;
-  m.again = m.left <= kMostLeaves && m.plan_count < Managed::kPlans;
-  g.heap.keep(m.again ? arena::Keep::peak : arena::Keep::plenty);
-  g.profile.attempts = 0;
-  log::info("back to observing: ", because, m.again ? "" : "; tensors stay in the heap from now on");
-  apply_level();
 }
 
 }  // namespace hearth::runtime

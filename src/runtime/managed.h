@@ -75,11 +75,14 @@ struct Managed {
   std::uint64_t moved_at = 0;        // iterations when the plan moved last
   std::uint32_t score = 0;           // of iterations off of late
   std::uint32_t score_blocked = 0;
-  std::uint32_t settling = 0;  // iterations until the heap has given back what it holds for nothing
-  std::uint32_t left = 0;      // how often the runtime went back to observing
-  std::uint32_t moved = 0;     // how often the plan moved to fresh addresses
+  int off_average = 0;
+  std::uint32_t watched = 0;          // iterations since a plan was left
+  std::uint32_t watched_planned = 0;  // of them, of a shape that has a plan
+  std::uint32_t settling = 0;         // iterations until the heap has given back what it holds for nothing
+  std::uint32_t left = 0;             // how often the runtime went back to observing
+  std::uint32_t moved = 0;            // how often the plan moved to fresh addresses
   struct {
-    std::uint64_t rounds = 0, missed = 0, lost = 0, blocked = 0, allocations = 0;
+    std::uint64_t rounds = 0, missed = 0, lost = 0, taken = 0, blocked = 0, allocations = 0;
   } before;                 // at the end of the last iteration
   std::uint64_t told = 0;   // allocations that the detector knows of
   bool again = false;       // a profile of another shape is wanted
@@ -111,6 +114,9 @@ iteration::Signature signature_so_far();
 std::uint64_t planned_live_bytes();
 // The plan's iteration is over: judges it.
 void managed_iteration_closed();
+bool has_plan(const iteration::Signature& signature);
+// While no plan is followed: goes back to a former one if it still fits many iterations and no new one is to come.
+void resume_managed(const iteration::Closed& closed);
 // Back to observing; planned tensors that live go on living.
 void leave_managed(const char* because);
 // Between two iterations: nobody follows a plan, so the arena's memory goes as soon as its last tensor has. Not when it

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "platform/os_clock.h"
+#include "runtime/choice.h"
 #include "runtime/facts.h"
 #include "runtime/perf.h"
 #include "runtime/start.h"
@@ -14,45 +15,9 @@
 namespace hearth::runtime {
 namespace {
 
-// Iterations 0 and 1 create gradients, optimizer state and oneDNN primitives; two alike in a row mean that it settled.
-constexpr std::uint32_t kAlikeBeforeProfile = 2;
-// Sizes that depend on the data (sparse gradients, packed sequences) never repeat exactly; so many iterations with the
-// same ops in a row are alike enough.
-constexpr std::uint32_t kAlikeInOpsBeforeProfile = 4;
-// A loop whose iterations never repeat at all is profiled anyway from this one on.
-constexpr std::uint64_t kProfileRegardlessAt = 24;
-// Once a plan was left, shapes may alternate; one that was seen so often is worth a plan of its own.
-constexpr std::uint32_t kSeenBeforeAgain = 3;
-// A profiled iteration that turned out unlike the expected one is thrown away, this often.
-constexpr std::uint32_t kMaxAttempts = 4;
-
 void remember_duration(std::uint64_t duration_ns) {
   g.durations_ns[g.duration_count % kDurations] = duration_ns;
   ++g.duration_count;
-}
-
-bool time_to_profile(const iteration::Closed& closed) {
-  if (g.knobs.profile == config::ProfileMode::off || managing()) return false;
-  if (g.profile.attempts >= kMaxAttempts) return false;
-  if (g.managed.again) return closed.times_seen >= kSeenBeforeAgain;
-  if (g.profile.completed > 0) return false;
-  if (g.knobs.profile_at > 0) return closed.number + 1 >= g.knobs.profile_at;
-  if (closed.consecutive >= kAlikeBeforeProfile) return true;
-  const bool alike_in_ops = g.alike_in_ops >= kAlikeInOpsBeforeProfile;
-  g.profile.signature_varied = alike_in_ops || closed.number >= kProfileRegardlessAt;
-  g.profile.ops_varied = g.profile.signature_varied && !alike_in_ops;
-  return g.profile.signature_varied;
-}
-
-bool as_expected(const iteration::Closed& closed) {
-  if (g.managed.again) return closed.times_seen >= kSeenBeforeAgain || g.profile.attempts == kMaxAttempts;
-  const bool alike = g.profile.signature_varied ? g.alike_in_ops > 1 : closed.consecutive > kAlikeBeforeProfile;
-  return alike || g.knobs.profile_at > 0 || g.profile.attempts == kMaxAttempts;
-}
-
-void count_alike_in_ops(std::uint64_t ops) {
-  g.alike_in_ops = ops == g.last_ops ? g.alike_in_ops + 1 : 1;
-  g.last_ops = ops;
 }
 
 bool guarded_mode() {
@@ -138,7 +103,7 @@ void begin_profile(std::uint64_t number) {
   if (!g.log_ready && !(g.log_ready = g.log.init(g.knobs.events))) {
     degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v");
     log::warn("no address space for the event log (HEARTH_EVENTS); running without a profile");
-    g.profile.attempts = kMaxAttempts;
+    give_up_profiling();
     return;
   }
   g.log.clear();
@@ -208,8 +173,6 @@ void note_free(TensorSlot slot) {
 
 void apply_level() {
   if (!g.adapter_attached) return;
-  const bool profile_pending = g.knobs.profile != config::ProfileMode::off && g.profile.attempts < kMaxAttempts &&
-                               (g.profile.completed == 0 || g.managed.again);
   std::uint32_t level = HEARTH_LEVEL_STEPS;
   if (profiling()) {
     level = HEARTH_LEVEL_OPERANDS;
@@ -217,7 +180,7 @@ void apply_level() {
     // Allocations alone tell where in its plan the program is.
     const bool told_by_ops = g.detector.source() > iteration::Source::period && g.detector.needs_ops();
     level = told_by_ops ? HEARTH_LEVEL_MARKS : HEARTH_LEVEL_STEPS;
-  } else if (profile_pending || g.detector.needs_ops()) {
+  } else if (profile_pending() || g.detector.needs_ops()) {
     level = HEARTH_LEVEL_MARKS;
   }
   if (level == g.level) return;
@@ -238,7 +201,7 @@ void iteration_closed() {
     g.duration_count = 0;
     leave_managed("the profiled iteration was a part of a longer one");
   }
-  count_alike_in_ops(closed.signature.ops);
+  count_shape(closed);
   if (managing()) managed_iteration_closed();
   discard_idle_arena();
   if (profiling()) {
@@ -250,6 +213,7 @@ void iteration_closed() {
   t_thread.op_index = 0;
   watch_modules();
   adopt_file();
+  resume_managed(closed);
   if (time_to_profile(closed)) begin_profile(closed.number + 1);
   apply_level();
   if (!profiling()) refresh_report(now_ns);

@@ -68,6 +68,10 @@ struct Degradation {
 };
 constexpr std::uint32_t kMaxDegradations = 16;
 
+// Why an iteration is profiled: alike to the ones before; alike in its ops; one of several shapes that take turns;
+// nothing ever repeats; HEARTH_PROFILE_AT.
+enum class Chosen : std::uint8_t { alike, alike_in_ops, recurring, regardless, asked };
+
 struct ProfileRun {
   std::uint64_t number = 0;  // iteration
   std::uint64_t begin_ns = 0;
@@ -77,8 +81,11 @@ struct ProfileRun {
   std::uint64_t conclude_ns = 0;  // building the profile and writing the report
   std::uint32_t attempts = 0;
   std::uint32_t completed = 0;
-  bool signature_varied = false;  // no two iterations alike were found; profiled regardless
-  bool ops_varied = false;        // not even in their ops
+  Chosen chosen = Chosen::alike;
+  std::uint64_t last_ops = 0;      // signature of the last iteration's ops
+  std::uint32_t alike_in_ops = 0;  // iterations in a row with it
+  std::uint64_t since_source = 0;  // iterations whose ends were found in the same way, in a row
+  iteration::Source source = iteration::Source::none;
 };
 
 struct Runtime {
@@ -120,8 +127,6 @@ struct Runtime {
   std::uint64_t perf_samples = 0;
   std::uint64_t durations_ns[kDurations] = {};
   std::uint32_t duration_count = 0;
-  std::uint64_t last_ops = 0;      // signature of the last iteration's ops
-  std::uint32_t alike_in_ops = 0;  // iterations in a row with it
   std::uint64_t refreshed_ns = 0;  // when the report was last rewritten between iterations
   std::uint64_t opened_ns = 0;     // when the open iteration began
   std::uint32_t owner_pid = 0;
