@@ -193,6 +193,15 @@ Layout::Taken Layout::tenant(std::uint64_t offset) const {
   return found;
 }
 
+Layout::Taken Layout::next_taken(std::uint64_t from) const {
+  Taken next;
+  for_each_taken([&](const Slot& slot) {
+    const bool first = next.end == 0 || slot.offset < next.begin;
+    if (slot.offset + slot.bytes > from && first) next = {slot.offset, slot.offset + slot.bytes};
+  });
+  return next;
+}
+
 bool Layout::any_taken(std::uint64_t from, std::uint64_t to) const {
   bool any = false;
   for_each_taken([&](const Slot& slot) { any = any || (slot.offset < to && from < slot.offset + slot.bytes); });

@@ -49,6 +49,8 @@ class Layout {
     std::uint64_t begin = 0, end = 0;
   };
   Taken tenant(std::uint64_t offset) const;
+  // The first that does not end before `from`; {0, 0} if there is none.
+  Taken next_taken(std::uint64_t from) const;
   bool any_taken(std::uint64_t from, std::uint64_t to) const;
   bool empty() const;
   // Where a planned entry is to lie.

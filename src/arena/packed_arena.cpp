@@ -97,4 +97,25 @@ void PackedArena::discard() {
   if (height_ != 0) os::discard(reinterpret_cast<void*>(base_), height_);
 }
 
+// Of what is taken and does not end before `from`, what begins first; {0, 0} if there is nothing.
+Layout::Taken PackedArena::next_taken(std::uint64_t from) const {
+  Layout::Taken next;
+  for (std::uint32_t i = 0; i < layouts(); ++i) {
+    const Layout::Taken here = layouts_[i].next_taken(from);
+    if (here.end != 0 && (next.end == 0 || here.begin < next.begin)) next = here;
+  }
+  return next;
+}
+
+void PackedArena::discard_free() {
+  const std::uint64_t page = os::page_size();
+  for (std::uint64_t from = 0; from < height_;) {
+    const Layout::Taken next = next_taken(from);
+    const std::uint64_t begin = rounded_up(from, page);
+    const std::uint64_t end = next.end != 0 ? next.begin / page * page : height_;
+    if (begin < end) os::discard(reinterpret_cast<void*>(base_ + begin), end - begin);
+    from = next.end != 0 ? next.end : height_;
+  }
+}
+
 }  // namespace hearth::arena

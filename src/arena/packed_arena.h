@@ -67,12 +67,16 @@ class PackedArena {
   bool empty() const;
   // Gives all pages back to the kernel; nothing may be taken.
   void discard();
+  // Gives back the pages on which nothing lies. Nothing may be taken meanwhile.
+  void discard_free();
+  std::uint32_t layouts() const { return count_.load(std::memory_order_relaxed); }
 
   std::uint64_t height() const { return height_; }  // of the highest layout
   std::uint64_t reserved() const { return reserved_; }
 
  private:
   bool beside_lingering(std::uint32_t entry) const;
+  Layout::Taken next_taken(std::uint64_t from) const;
   std::uint64_t free_elsewhere(std::uint64_t offset);
 
   std::uintptr_t base_ = 0;

@@ -14,9 +14,12 @@
 namespace hearth::runtime {
 namespace {
 
-// An iteration is off its plan when more than one in eight of its allocations is, and at least so many.
-constexpr std::uint64_t kShareOff = 8;
-constexpr std::uint64_t kFewestOff = 3;
+// An iteration is off its plan when one in four of its allocations came unexpected, or one in eight found its place
+// taken, and more than a few did; the heap serves those just as well.
+constexpr std::uint64_t kShareUnexpected = 4;
+constexpr std::uint64_t kFewestUnexpected = 3;
+constexpr std::uint64_t kShareBlocked = 8;
+constexpr std::uint64_t kFewestBlocked = 8;
 // Each adds so much, each good one takes one away; beyond the limit the plan is given up (or moved).
 constexpr std::uint32_t kOffWeighs = 3;
 constexpr std::uint32_t kScoreLimit = 12;
@@ -26,7 +29,7 @@ constexpr int kMostlyOff = 768;
 constexpr int kOffMemory = 32;
 constexpr std::uint32_t kMostLeaves = 6;
 // Blocked again so soon after moving to fresh addresses: it is not a tensor kept now and then.
-constexpr std::uint64_t kMoveHelps = 64;
+constexpr std::uint64_t kMoveHelps = 8;
 // So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
 constexpr std::uint32_t kSettling = 2;
 
@@ -46,25 +49,34 @@ void remember_counters() {
   m.before = {follower.rounds(), follower.missed(), m.lost.get(), m.taken.get(), m.blocked.get(), allocations_seen()};
 }
 
-// Makes room at fresh addresses for all plans and the one to come. The former arena's tensors live on there.
-bool fresh_arena(std::uint64_t height) {
+// An arena in which nothing lies any more and all plans have a layout; null if there is none.
+arena::PackedArena* empty_arena() {
+  Managed& m = g.managed;
+  const std::uint32_t count = m.arena_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (m.arenas[i].layouts() == m.plan_count && m.arenas[i].empty()) return &m.arenas[i];
+  }
+  return nullptr;
+}
+
+arena::PackedArena* new_arena(std::uint64_t height) {
   Managed& m = g.managed;
   const std::uint32_t number = m.arena_count.load(std::memory_order_relaxed);
-  if (number == Managed::kArenas) return false;
+  if (number == Managed::kArenas) return nullptr;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) height = std::max(height, m.plans[i].sequence->height);
   arena::PackedArena& arena = m.arenas[number];
-  if (!arena.init(height)) return false;
+  if (!arena.init(height)) return nullptr;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) {
-    FollowedPlan& plan = m.plans[i];
-    const std::uint32_t layout = arena.add(plan.sequence->places);
-    if (layout == arena::PackedArena::kNone) return false;
-    plan.layout = layout;
+    if (arena.add(m.plans[i].sequence->places) != i) return nullptr;
   }
-  arena::PackedArena* former = m.arena.load(std::memory_order_relaxed);
   m.arena_count.store(number + 1, std::memory_order_release);
-  m.arena.store(&arena, std::memory_order_release);
-  if (former != nullptr && former->empty()) former->discard();
-  return true;
+  return &arena;
+}
+
+// From now on tensors are taken from there. Those in the former arena live on; the pages between them are returned.
+void move_to(arena::PackedArena& arena) {
+  arena::PackedArena* former = g.managed.arena.exchange(&arena, std::memory_order_acq_rel);
+  if (former != nullptr) former->discard_free();
 }
 
 FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signature& signature) {
@@ -74,15 +86,16 @@ FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signatur
   if (!plan.follower.load(sequence.sizes)) return nullptr;
   plan.sequence = &sequence;
   plan.signature = signature;
+  // Layouts have the numbers of their plans, in every arena.
+  plan.layout = m.plan_count;
   arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
-  plan.layout = arena != nullptr ? arena->add(sequence.places) : arena::PackedArena::kNone;
-  if (plan.layout == arena::PackedArena::kNone) {
-    const bool fresh = fresh_arena(sequence.height);
-    if (fresh) plan.layout = m.arena.load(std::memory_order_relaxed)->add(sequence.places);
-    if (!fresh || plan.layout == arena::PackedArena::kNone) {
+  if (arena == nullptr || arena->add(sequence.places) != plan.layout) {
+    arena = new_arena(sequence.height);
+    if (arena == nullptr || arena->add(sequence.places) != plan.layout) {
       plan.follower.unload();
       return nullptr;
     }
+    move_to(*arena);
   }
   ++m.plan_count;
   return &plan;
@@ -197,10 +210,12 @@ bool iteration_off(bool* blocked) {
   const iteration::Follower& follower = m.plan->follower;
   const std::uint64_t missed = follower.missed() - m.before.missed;
   const std::uint64_t unfree = m.blocked.get() - m.before.blocked;
-  const std::uint64_t limit = std::max(kFewestOff, std::uint64_t{follower.size()} / kShareOff);
+  const std::uint64_t size = follower.size();
   const bool nothing_taken = m.taken.get() == m.before.taken && m.plan->sequence->planned > 0;
-  const bool elsewhere = missed > limit || (nothing_taken && unfree <= limit);
-  *blocked = unfree > limit && !elsewhere;
+  const bool many_blocked = unfree > std::max(kFewestBlocked, size / kShareBlocked);
+  const bool elsewhere =
+      missed > std::max(kFewestUnexpected, size / kShareUnexpected) || (nothing_taken && unfree == 0);
+  *blocked = many_blocked && !elsewhere;
   return elsewhere || *blocked;
 }
 
@@ -220,10 +235,13 @@ void judge_iteration() {
 void move_or_leave() {
   Managed& m = g.managed;
   const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps;
-  if (!helped || !fresh_arena(0)) {
+  arena::PackedArena* other = helped ? empty_arena() : nullptr;
+  if (helped && other == nullptr) other = new_arena(0);
+  if (other == nullptr) {
     leave_managed("its tensors live longer than was profiled");
     return;
   }
+  move_to(*other);
   ++m.moved;
   m.moved_at = m.iterations;
   m.score_blocked = 0;

@@ -405,8 +405,33 @@ finish()
         report = self.check('''
 for i in range(120): train(*batch((128, 200)[i // 2 % 2]))
 finish()
-''', state=None)
-        self.assertGreaterEqual(report["plan"]["plans"], 2)
+''')
+        self.assertEqual(report["plan"]["plans"], 2)
+        self.assertLess(report["plan"]["iterations_off"], 20)
+
+    def test_a_second_training_gets_a_plan_of_its_own(self):
+        report = self.check('''
+for i in range(12): train(*batch())
+other = nn.Sequential(nn.Linear(300, 50), nn.ReLU(), nn.Linear(50, 5))
+steps = torch.optim.SGD(other.parameters(), 0.1)
+for i in range(60):
+    steps.zero_grad(); loss = other(torch.randn(300, 300)).square().mean(); loss.backward(); steps.step()
+    numbers.append(loss.item())
+finish()
+''')
+        self.assertEqual(report["plan"]["plans"], 2)
+        self.assertLess(report["plan"]["iterations_off"], 20)
+
+    def test_a_long_recurrent_layer(self):
+        """Before the first optimizer step its time steps look like iterations."""
+        self.check('''
+net = nn.LSTM(24, 24, batch_first=True)
+steps = torch.optim.Adam(net.parameters())
+for i in range(14):
+    steps.zero_grad(); loss = net(torch.randn(8, 60, 24))[0].square().mean(); loss.backward(); steps.step()
+    numbers.append(loss.item())
+finish()
+''', least=20)
 
     def test_last_batch_of_an_epoch(self):
         self.check('''
@@ -675,7 +700,7 @@ finish()
             plan.write_text(json.dumps(content))
             report = self.check(self.BODY, least=10, state=None, HEARTH_PLAN=plan)
         self.assertTrue(report["plan"]["from_file"])
-        self.assertGreater(report["plan"]["blocked"], 100)
+        self.assertGreater(report["plan"]["blocked"], 20)
 
 
 if __name__ == "__main__":

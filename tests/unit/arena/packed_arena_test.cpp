@@ -203,6 +203,28 @@ TEST(PackedArena, MakesDoWithLittleAddressSpace) {
 }
 #endif
 
+TEST(PackedArena, ReturnsThePagesBetweenWhatIsTaken) {
+  Arena made;
+  std::vector<Place> places;
+  for (std::uint64_t i = 0; i < 64; ++i) places.push_back({i * 6144, 6144, true});  // neighbours share pages
+  ASSERT_TRUE(made.arena.init(64 * 6144));
+  ASSERT_EQ(made.arena.add(places), 0u);
+  std::vector<Tensor> tensors;
+  for (std::uint32_t i = 0; i < 64; ++i) tensors.push_back(filled(made.arena.take(i), 6144, i));
+  std::vector<Tensor> kept;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    if (i == 0 || i == 9 || i == 10 || i == 63) {
+      kept.push_back(tensors[i]);
+    } else {
+      EXPECT_EQ(made.arena.free(tensors[i].words), 6144u);
+    }
+  }
+  made.arena.discard_free();
+  for (const Tensor& tensor : kept) EXPECT_TRUE(whole(tensor));
+  EXPECT_EQ(tensors[40].words[100], 0u) << "its page was not returned";
+  for (const Tensor& tensor : kept) EXPECT_EQ(made.arena.free(tensor.words), 6144u);
+}
+
 TEST(PackedArena, AChildFreesWhatItInherited) {
   Arena made;
   std::vector<Place> places;
