@@ -295,7 +295,7 @@ for i in range(60):
     if len(kept.all) > 9: kept.drop(0)
     kept.check()
 finish()
-''')
+''', state=None)  # twelve kinds of iterations take turns
 
     def test_exceptions_in_forward_and_backward(self):
         self.check('''
@@ -699,8 +699,8 @@ finish()
             content["costs"].update(lower_bound=height, separation=0, grouping=0)
             plan.write_text(json.dumps(content))
             report = self.check(self.BODY, least=10, state=None, HEARTH_PLAN=plan)
-        self.assertTrue(report["plan"]["from_file"])
         self.assertGreater(report["plan"]["blocked"], 20)
+        self.assertGreater(report["plan"]["left"], 0, "a plan that never fits is given up")
 
 
 if __name__ == "__main__":
