@@ -13,6 +13,7 @@ constexpr std::size_t kRangeAlignment = std::size_t{2} << 20;
 constexpr std::size_t kChunkBytes = std::size_t{32} << 20;
 constexpr std::size_t kFloorBytes = std::size_t{64} << 20;
 constexpr std::size_t kFrugalFloorBytes = std::size_t{4} << 20;
+constexpr std::uint64_t kSlack = 8;  // an eighth of the peak, for blocks of sizes that are not live at the peak
 constexpr unsigned kMaxReturns = 8;  // blocks returned by one call, so that no free takes long
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -251,7 +252,10 @@ bool PageHeap::over_limit() {
   std::uint64_t live = live_pages_.load(std::memory_order_relaxed);
   std::uint64_t cached = cached_pages(live);
   if (!over_floor(cached, live)) return false;
-  return keep_.load(std::memory_order_relaxed) == Keep::nothing || live + cached > recent_peak(live);
+  const Keep keep = keep_.load(std::memory_order_relaxed);
+  if (keep == Keep::nothing) return true;
+  const std::uint64_t peak = recent_peak(live);
+  return live + cached > peak + (keep == Keep::plenty ? peak / kSlack : 0);
 }
 
 // Returns cached blocks until the limit holds or kMaxReturns are. Sizes that nobody has asked for since the hand last

@@ -6,12 +6,13 @@
 // so that a freed or protected page is never touched.
 //
 // Free blocks stay resident up to a limit, beyond it their pages are returned with MADV_DONTNEED. The limit is the
-// largest of 64 MiB, a quarter of the live bytes, and what was live at once during the last `hold` besides what is live
-// now. The last one is for training loops, which free most of their memory once per iteration: without it every
-// iteration would fault its activations in again; with it the process is never larger than its own recent peak.
-// While the heap is only the way to a plan (Keep::peak), 4 MiB replace the first two: the peak of the few iterations
-// before the plan would else be the process's peak for ever. While tensors move from the heap to their planned places
-// (Keep::nothing), 4 MiB is all.
+// largest of 64 MiB, a quarter of the live bytes, and what was live at once during the last `hold`, and an eighth of
+// that, besides what is live now. The last one is for training loops, which free most of their memory once per
+// iteration: without it every iteration would fault its activations in again. The eighth is for free blocks of sizes
+// that are not live at the peak: without it they go and come back in every iteration, twenty times the cost of the
+// step's own work. While the heap is only the way to a plan (Keep::peak), 4 MiB replace the first two, and the eighth
+// is not given: the peak of the few iterations before the plan would else be the process's peak for ever. While tensors
+// move from the heap to their planned places (Keep::nothing), 4 MiB is all.
 //
 // Thread-safety: init before everything else; then allocate/free from any thread, no lock, no malloc, no exception; a
 // free may come from another thread than the allocation. fork: nothing is locked, the child may go on allocating and
