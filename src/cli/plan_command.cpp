@@ -127,7 +127,7 @@ void make(const Options& options) {
   if (!options.json && facts.planned == 0) {
     text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
   } else if (!options.json && !options.output.empty()) {
-    text += fmt::format("\nUse it:  HEARTH_PLAN={} hearth run -- PROGRAM\n", options.output);
+    text += fmt::format("\nUse it:  hearth run --plan {} -- PROGRAM\n", options.output);
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");

@@ -38,10 +38,11 @@ struct KnobOption {
 };
 
 constexpr KnobOption kValueOptions[] = {
-    {"-o,--report", "FILE", "HEARTH_REPORT"},  {"--trace", "FILE", "HEARTH_TRACE"},
-    {"--profile", "MODE", "HEARTH_PROFILE"},   {"--profile-at", "N", "HEARTH_PROFILE_AT"},
-    {"--min-size", "SIZE", "HEARTH_MIN_SIZE"}, {"--log", "LEVEL", "HEARTH_LOG"},
-    {"--log-file", "FILE", "HEARTH_LOG_FILE"}, {"--config", "FILE", "HEARTH_CONFIG"},
+    {"-o,--report", "FILE", "HEARTH_REPORT"}, {"--trace", "FILE", "HEARTH_TRACE"},
+    {"--profile", "MODE", "HEARTH_PROFILE"},  {"--profile-at", "N", "HEARTH_PROFILE_AT"},
+    {"--plan", "FILE", "HEARTH_PLAN"},        {"--min-size", "SIZE", "HEARTH_MIN_SIZE"},
+    {"--log", "LEVEL", "HEARTH_LOG"},         {"--log-file", "FILE", "HEARTH_LOG_FILE"},
+    {"--config", "FILE", "HEARTH_CONFIG"},
 };
 
 constexpr KnobOption kSwitches[] = {
