@@ -4,12 +4,14 @@ Every program here must have taken tensors from a plan, as its report tells: one
 """
 import json
 import os
+import shutil
+import subprocess
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from runs import LIBRARY, run, run_python, run_with_report
+from runs import LIBRARY, PYTHON, clean_environment, run, run_python, run_with_report
 
 TOOL = os.environ.get("HEARTH_TEST_TOOL") or str(Path(LIBRARY).parent.parent / "bin" / "hearth")
 
@@ -701,6 +703,30 @@ finish()
             report = self.check(self.BODY, least=10, state=None, HEARTH_PLAN=plan)
         self.assertGreater(report["plan"]["blocked"], 20)
         self.assertGreater(report["plan"]["left"], 0, "a plan that never fits is given up")
+
+
+class SteadyState(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_no_system_call_in_a_managed_step(self):
+        script = LOOP + '''
+import gc, os
+data = [batch() for _ in range(60)]
+for i, (x, y) in enumerate(data):
+    if i == 40: gc.disable()
+    if i >= 40: os.write(2, b"STEP")
+    train(x, y)
+'''
+        with tempfile.TemporaryDirectory() as folder:
+            program, calls = Path(folder) / "program.py", Path(folder) / "calls"
+            program.write_text(script)
+            done = subprocess.run(["strace", "-f", "-o", calls, "-E", f"LD_PRELOAD={LIBRARY}", PYTHON, program],
+                                  env=clean_environment(), capture_output=True, text=True, timeout=600, check=False)
+            if "PTRACE" in done.stderr or "ptrace" in done.stderr: self.skipTest("tracing is not permitted here")
+            self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+            steps = calls.read_text().split('write(2, "STEP"')[2:]
+        self.assertEqual(len(steps), 19)
+        inside = [step.splitlines()[1:-1] for step in steps[:-1]]
+        self.assertEqual([calls for calls in inside if calls], [])
 
 
 if __name__ == "__main__":
