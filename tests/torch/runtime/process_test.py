@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from runs import LIBRARY, PYTHON, clean_environment, run_python, run_with_report
@@ -69,8 +70,10 @@ print("bad", bad)
 
 class Workers(unittest.TestCase):
     def same(self, script, timeout=600, **variables):
-        plain = run_python(script, timeout=timeout)
-        ours = run_python(script, preload=[LIBRARY], timeout=timeout, **variables)
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(run_python, script, timeout=timeout)
+            ours = run_python(script, preload=[LIBRARY], timeout=timeout, **variables)
+            plain = waiting.result()
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertEqual((ours.returncode, ours.stdout), (0, plain.stdout), ours.stderr)
 
