@@ -39,6 +39,7 @@ class View {
   std::string bucket(std::uint32_t frequency) const;
   void head();
   void options();
+  void plan();
   void iteration();
   void classes();
   void lifetimes();
@@ -125,6 +126,24 @@ void View::options() {
   if (table.empty()) return;
   heading("Options that differ from their defaults");
   table.write(out_, style_.width);
+}
+
+void View::plan() {
+  const auto found = document_.find("plan");  // reports before there were plans have none
+  if (found == document_.end() || !found->at("present").get<bool>()) return;
+  const json& plan = *found;
+  heading("Plan");
+  const auto height = plan.at("height_bytes").get<double>();
+  const auto bound = plan.at("lower_bound_bytes").get<double>();
+  line(count_of(plan.at("planned")) + " of " + count_of(plan.at("entries")) + " tensors in " +
+       bytes_of(plan.at("height_bytes")) + ", " + report::number_text(bound > 0 ? height / bound : 1, 3) +
+       "x the least possible; " + count_of(plan.at("plans")) + (plan.at("plans") == 1 ? " plan" : " plans") +
+       (plan.at("from_file").get<bool>() ? ", from a file" : ""));
+  line(count_of(plan.at("iterations")) + " iterations managed, " + count_of(plan.at("iterations_off")) +
+       " of them off the plan; left " + count_of(plan.at("left")) + " times, moved " + count_of(plan.at("moved")));
+  line("tensors: " + count_of(plan.at("taken")) + " in place, " + count_of(plan.at("left_to_heap")) +
+       " left to the heap by the plan, " + count_of(plan.at("blocked")) + " found their place taken, " +
+       count_of(plan.at("lost")) + " unknown to it");
 }
 
 void View::iteration() {
@@ -320,6 +339,7 @@ void View::problems() {
 std::string View::render() {
   head();
   options();
+  plan();
   iteration();
   if (!profile_.is_null()) {
     classes();
