@@ -33,7 +33,7 @@ class Plan(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for words in ("allocations ", "lower bound ", "separation ", "grouping ", "planned in ", "mixed"):
             self.assertIn(words, result.stdout)
-        self.assertIn("HEARTH_PLAN=%s hearth run" % file, result.stdout)
+        self.assertIn("hearth run --plan %s" % file, result.stdout)
         plan = json.loads(file.read_text())
         self.assertEqual(plan["schema_version"], 1)
         self.assertEqual(plan["min_bytes"], 256)
