@@ -205,46 +205,49 @@ void give_back_what_the_heap_kept() {
 
 namespace {
 
-bool iteration_off(bool* blocked) {
+// How an iteration went against its plan.
+enum class Course : std::uint8_t { on_plan, elsewhere, blocked, mostly_blocked };
+
+Course course_of_iteration() {
   const Managed& m = g.managed;
   const iteration::Follower& follower = m.plan->follower;
   const std::uint64_t missed = follower.missed() - m.before.missed;
   const std::uint64_t unfree = m.blocked.get() - m.before.blocked;
   const std::uint64_t size = follower.size();
   const bool nothing_taken = m.taken.get() == m.before.taken && m.plan->sequence->planned > 0;
-  const bool many_blocked = unfree > std::max(kFewestBlocked, size / kShareBlocked);
-  const bool elsewhere =
-      missed > std::max(kFewestUnexpected, size / kShareUnexpected) || (nothing_taken && unfree == 0);
-  *blocked = many_blocked && !elsewhere;
-  return elsewhere || *blocked;
+  if (missed > std::max(kFewestUnexpected, size / kShareUnexpected)) return Course::elsewhere;
+  if (nothing_taken && unfree == 0) return Course::elsewhere;
+  if (unfree <= std::max(kFewestBlocked, size / kShareBlocked)) return Course::on_plan;
+  return unfree > size / 2 ? Course::mostly_blocked : Course::blocked;
 }
 
 // Weighs the iteration that is over.
-void judge_iteration() {
+Course judge_iteration() {
   Managed& m = g.managed;
-  bool blocked = false;
-  const bool off = iteration_off(&blocked);
+  const Course course = course_of_iteration();
   const auto weigh = [](std::uint32_t score, bool bad) { return bad ? score + kOffWeighs : score - (score != 0); };
-  m.score = weigh(m.score, off && !blocked);
-  m.score_blocked = weigh(m.score_blocked, blocked);
-  m.off_average += ((off ? kAlwaysOff : 0) - m.off_average) / kOffMemory;
+  m.score = weigh(m.score, course == Course::elsewhere);
+  m.score_blocked = weigh(m.score_blocked, course >= Course::blocked);
+  m.off_average += ((course != Course::on_plan ? kAlwaysOff : 0) - m.off_average) / kOffMemory;
   ++m.iterations;
-  if (off) ++m.iterations_off;
+  if (course != Course::on_plan) ++m.iterations_off;
+  return course;
 }
 
-void move_or_leave() {
+// Too many places are blocked: tries other addresses. Where these would not help, half a plan is better than none.
+void move_or_leave(Course course) {
   Managed& m = g.managed;
+  m.score_blocked = 0;
   const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps;
   arena::PackedArena* other = helped ? empty_arena() : nullptr;
   if (helped && other == nullptr) other = new_arena(0);
   if (other == nullptr) {
-    leave_managed("its tensors live longer than was profiled");
+    if (course == Course::mostly_blocked) leave_managed("its tensors live longer than was profiled");
     return;
   }
   move_to(*other);
   ++m.moved;
   m.moved_at = m.iterations;
-  m.score_blocked = 0;
   m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
 }
 
@@ -256,7 +259,7 @@ void managed_iteration_closed() {
     leave_managed("another thread runs the iterations now");
     return;
   }
-  judge_iteration();
+  const Course course = judge_iteration();
   m.plan->follower.restart();
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();
@@ -266,7 +269,7 @@ void managed_iteration_closed() {
   if (m.score > kScoreLimit && leave) {
     leave_managed("the program no longer does what was profiled");
   } else if (m.score_blocked > kScoreLimit) {
-    move_or_leave();
+    move_or_leave(course);
   }
 }
 
