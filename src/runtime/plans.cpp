@@ -188,9 +188,10 @@ iteration::Signature signature_so_far() {
   iteration::Signature signature = m.plan->signature;
   const std::uint64_t off = m.plan->follower.missed() - m.before.missed;
   if (off != 0) {
-    // Not the planned iteration, nor one like any other that left its plan elsewhere.
-    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations_seen());
-    signature.allocation_count = static_cast<std::uint32_t>(allocations_seen() - m.before.allocations);
+    // Not the planned iteration; like another one that left the plan as often.
+    const std::uint64_t allocations = allocations_seen() - m.before.allocations;
+    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations);
+    signature.allocation_count = static_cast<std::uint32_t>(allocations);
   }
   return signature;
 }

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,31 +58,48 @@ def within(count, bounds):
     return bounds[FEWEST] <= count <= bounds[MOST]
 
 
-def main(python, library, script):
-    expected = EXPECTED[Path(script).stem]
-    command = [python, Path(script).name]
-    plain = run(command)
+def under_hearth(command, library, **variables):
+    """The run and what its report says of iterations."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.json")
-        hearth = run(command, LD_PRELOAD=library, HEARTH_REPORT=str(path), HEARTH_SIGNATURES="64")
-        iterations = json.loads(path.read_text())["iterations"]
+        done = run(command, LD_PRELOAD=library, HEARTH_REPORT=str(path), HEARTH_SIGNATURES="64", **variables)
+        return done, json.loads(path.read_text())["iterations"]
 
-    problems = []
+
+def problems_of(plain, hearth, iterations, expected, whole):
     if hearth.stdout != plain.stdout:
-        problems.append(f"printed other losses:\n{hearth.stdout}\ninstead of\n{plain.stdout}")
+        yield f"printed other losses:\n{hearth.stdout}\ninstead of\n{plain.stdout}"
     if hearth.stderr != plain.stderr:
-        problems.append(f"printed on standard error: {hearth.stderr}")
-    usual = max((signature["times_seen"] for signature in iterations["signatures"]), default=0)
+        yield f"printed on standard error: {hearth.stderr}"
     if iterations["ends_found_by"] != expected.found_by:
-        problems.append(f"ends found by {iterations['ends_found_by']}, not {expected.found_by}")
-    for what, count, bounds in [("iterations closed", iterations["closed"], expected.closed),
-                                ("alike", usual, expected.usual),
-                                ("signatures", iterations["signatures_cached"], expected.signatures)]:
+        yield f"ends found by {iterations['ends_found_by']}, not {expected.found_by}"
+    counts = [("iterations closed", iterations["closed"], expected.closed)]
+    if whole:
+        counts += [("alike", usual(iterations), expected.usual),
+                   ("signatures", iterations["signatures_cached"], expected.signatures)]
+    for what, count, bounds in counts:
         if not within(count, bounds):
-            problems.append(f"{count} {what}, expected {bounds[FEWEST]} to {bounds[MOST]}")
+            yield f"{count} {what}, expected {bounds[FEWEST]} to {bounds[MOST]}"
+
+
+def usual(iterations):
+    return max((signature["times_seen"] for signature in iterations["signatures"]), default=0)
+
+
+def main(python, library, script):
+    """Observed only, the detector sees every event; following a plan it must find the same ends with few of them."""
+    expected = EXPECTED[Path(script).stem]
+    command = [python, Path(script).name]
+    with ThreadPoolExecutor(2) as pool:
+        plain = pool.submit(run, command)
+        managed = pool.submit(under_hearth, command, library)
+        observed, iterations = under_hearth(command, library, HEARTH_PLAN="off")
+        plain = plain.result()
+        problems = [*problems_of(plain, observed, iterations, expected, whole=True)]
+        problems += [f"managed: {problem}" for problem in problems_of(plain, *managed.result(), expected, whole=False)]
     if problems:
         sys.exit("\n".join([*problems, json.dumps(iterations, indent=1)]))
-    print(f"{iterations['closed']} iterations by {iterations['ends_found_by']}, {usual} alike, losses equal")
+    print(f"{iterations['closed']} iterations by {iterations['ends_found_by']}, {usual(iterations)} alike, losses equal")
 
 
 if __name__ == "__main__":
