@@ -5,8 +5,8 @@
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
