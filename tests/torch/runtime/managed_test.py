@@ -725,8 +725,11 @@ for i, (x, y) in enumerate(data):
             self.assertEqual(done.returncode, 0, done.stderr[-2000:])
             steps = calls.read_text().split('write(2, "STEP"')[2:]
         self.assertEqual(len(steps), 19)
-        inside = [step.splitlines()[1:-1] for step in steps[:-1]]
-        self.assertEqual([calls for calls in inside if calls], [])
+        # Idle threads of a BLAS yield and sleep; an allocator asks for memory, Hearth might for time or files.
+        asked = ("mmap", "munmap", "brk", "madvise", "mprotect", "mremap", "mbind", "move_pages", "openat", "clock_gettime")
+        inside = [call for step in steps[:-1] for call in step.splitlines()[1:-1]
+                  if any(f" {name}(" in call for name in asked)]
+        self.assertEqual(inside, [])
 
 
 if __name__ == "__main__":
