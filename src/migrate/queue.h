@@ -1,0 +1,66 @@
+// Queue: the requests that wait for a mover. A fixed table; posting is a search for a free bit and two atomic stores,
+// so that it costs the training thread no more than an allocation does.
+//
+// Life of a slot: free -> queued -> running -> over (kept until its slot is used again, so that its ticket can still be
+// asked about) -> free. A request is over before it is released, and a new tenant has a new generation.
+//
+// Thread-safety: any thread, no lock, no malloc, no system call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "migrate/request.h"
+
+namespace hearth::migrate {
+
+class Queue {
+ public:
+  static constexpr std::uint32_t kSlots = 1024;
+  static constexpr std::uint32_t kNone = kSlots;
+
+  constexpr Queue() = default;
+
+  // No ticket if all slots are taken.
+  Ticket post(const Request& request);
+  // The most urgent queued request of that target (none: of either) becomes running; kNone if there is none.
+  std::uint32_t take(tier::Tier to);
+  // A running one waits again, with what is left of it.
+  void put_back(std::uint32_t slot);
+  void finish(std::uint32_t slot, Outcome outcome);
+
+  const Request& request(std::uint32_t slot) const { return slots_[slot].request; }
+  // Of a running slot: what is left to do.
+  std::uint64_t& progress(std::uint32_t slot) { return slots_[slot].progress; }
+  bool cancelling(std::uint32_t slot) const { return slots_[slot].cancel.load(std::memory_order_relaxed); }
+
+  // `pending` while queued or running. Of a ticket whose slot has a new tenant: done.
+  Outcome outcome(Ticket ticket) const;
+  // Asks for the end of it. False if it is over.
+  bool cancel(Ticket ticket);
+  void cancel_all();
+
+  std::uint32_t unfinished() const { return unfinished_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr std::uint32_t kWords = kSlots / 64;
+
+  struct alignas(64) Slot {
+    Request request;
+    std::uint64_t progress = 0;
+    std::atomic<std::uint64_t> generation{0};  // of the tenant
+    std::atomic<Outcome> outcome{Outcome::done};
+    std::atomic<bool> cancel{false};
+  };
+
+  static bool more_urgent(const Request& a, const Request& b);
+  bool names(Ticket ticket, std::uint32_t slot) const;
+
+  Slot slots_[kSlots];
+  std::atomic<std::uint64_t> taken_[kWords] = {};   // slots that are not free
+  std::atomic<std::uint64_t> queued_[kWords] = {};  // of them, those that wait
+  std::atomic<std::uint32_t> unfinished_{0};
+  std::atomic<std::uint32_t> hint_{0};  // the word in which a free slot was found last
+};
+
+}  // namespace hearth::migrate

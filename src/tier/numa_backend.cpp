@@ -1,0 +1,114 @@
+#include "tier/numa_backend.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "platform/os_clock.h"
+#include "platform/os_thread.h"
+
+namespace hearth::tier {
+namespace {
+
+constexpr std::size_t kBatch = 512;  // pages of one call: 2 MiB
+constexpr std::uint32_t kRetries = 3;
+constexpr std::uint64_t kPauseNs = 50'000;
+
+}  // namespace
+
+// Pages that are still to be moved, and where they were when last asked for.
+struct NumaBackend::Batch {
+  void* pages[kBatch];
+  int status[kBatch];
+  std::size_t count = 0;
+
+  void fill(std::uintptr_t begin, std::size_t wanted) {
+    count = wanted;
+    for (std::size_t i = 0; i < wanted; ++i) pages[i] = reinterpret_cast<void*>(begin + i * Pages::kPage);
+  }
+  // Keeps the pages that are on none of `nodes`; counts the others.
+  void keep_missing(const os::NodeMask& nodes, Moved& moved) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (status[i] < 0) {
+        moved.absent += Pages::kPage;
+      } else if (nodes.has(static_cast<unsigned>(status[i]))) {
+        moved.there += Pages::kPage;
+      } else {
+        pages[kept++] = pages[i];
+      }
+    }
+    count = kept;
+  }
+};
+
+int NumaBackend::bind(Extent pages, Tier tier) {
+  return os::prefer_nodes(pages.mutable_address(), pages.bytes, nodes(tier));
+}
+
+void NumaBackend::move_batch(Batch& batch, Tier to, Moved& moved) {
+  const os::NodeMask& target = nodes(to);
+  int error = os::where_are(batch.pages, batch.count, batch.status);
+  ++moved.calls;
+  if (error == 0) batch.keep_missing(target, moved);
+  unsigned node = target.next(0);
+  for (std::uint32_t attempt = 0; error == 0 && batch.count != 0 && attempt <= kRetries; ++attempt) {
+    if (attempt != 0) {
+      ++moved.retries;
+      os::sleep_until(os::monotonic_ns() + kPauseNs * attempt);
+    }
+    error = os::move_pages(batch.pages, batch.count, static_cast<int>(node), batch.status);
+    ++moved.calls;
+    if (error != 0) break;
+    int refusal = 0;
+    for (std::size_t i = 0; i < batch.count; ++i) refusal = batch.status[i] < 0 ? -batch.status[i] : refusal;
+    error = os::where_are(batch.pages, batch.count, batch.status);
+    ++moved.calls;
+    if (error == 0) batch.keep_missing(target, moved);
+    if (batch.count != 0) moved.error = refusal != 0 ? refusal : EBUSY;
+    if (refusal == ENOMEM) {
+      // This node is full; the tier may have another.
+      node = target.next(node + 1);
+      if (node == os::NodeMask::kNodes) break;
+    }
+  }
+  if (error != 0) moved.error = error;
+  moved.failed += batch.count * Pages::kPage;
+}
+
+Moved NumaBackend::move(Extent pages, Tier to) {
+  Moved moved;
+  Batch batch;
+  std::uintptr_t begin = pages.begin() / Pages::kPage * Pages::kPage;
+  while (begin < pages.end()) {
+    const std::size_t left = (pages.end() - begin + Pages::kPage - 1) / Pages::kPage;
+    const std::size_t count = std::min(left, kBatch);
+    batch.fill(begin, count);
+    move_batch(batch, to, moved);
+    begin += count * Pages::kPage;
+  }
+  if (moved.failed == 0) moved.error = 0;
+  return moved;
+}
+
+// The kernel has one copy of a page; where it came from has been given to others.
+bool NumaBackend::drop_clean(Extent) { return false; }
+
+int NumaBackend::locate(const void* address, std::size_t count, Tier* tiers) {
+  void* pages[kBatch];
+  int status[kBatch];
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t batch = std::min(count - done, kBatch);
+    for (std::size_t i = 0; i < batch; ++i) pages[i] = reinterpret_cast<void*>(begin + (done + i) * Pages::kPage);
+    if (const int error = os::where_are(pages, batch, status); error != 0) return error;
+    for (std::size_t i = 0; i < batch; ++i) {
+      const bool here = status[i] >= 0;
+      const bool slow = here && slow_.has(static_cast<unsigned>(status[i]));
+      tiers[done + i] = !here ? Tier::none : slow ? Tier::slow : Tier::fast;
+    }
+    done += batch;
+  }
+  return 0;
+}
+
+}  // namespace hearth::tier

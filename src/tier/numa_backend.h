@@ -1,0 +1,40 @@
+// Tiers that are NUMA nodes: DRAM and PMM as a kmem node, CXL memory, a far socket, HBM.
+//
+// Never trusts what move_pages returns: a huge page named by its small pages reports EBUSY although it moved, and a
+// plain success says nothing of single pages. Where the pages are is asked for afterwards; those that stayed are tried
+// again a few times, since what pins a page (I/O, a page table walk) mostly passes.
+#pragma once
+
+#include "platform/os_numa.h"
+#include "tier/backend.h"
+
+namespace hearth::tier {
+
+class NumaBackend final : public Backend {
+ public:
+  constexpr NumaBackend() = default;
+
+  // Disjoint, not empty. Before everything else.
+  void init(const os::NodeMask& fast, const os::NodeMask& slow) {
+    fast_ = fast;
+    slow_ = slow;
+  }
+
+  const char* name() const override { return "numa"; }
+  bool tiered() const override { return true; }
+  int bind(Extent pages, Tier tier) override;
+  Moved move(Extent pages, Tier to) override;
+  bool drop_clean(Extent pages) override;
+  int locate(const void* address, std::size_t count, Tier* tiers) override;
+
+  const os::NodeMask& nodes(Tier tier) const { return tier == Tier::fast ? fast_ : slow_; }
+
+ private:
+  struct Batch;
+  void move_batch(Batch& batch, Tier to, Moved& moved);
+
+  os::NodeMask fast_;
+  os::NodeMask slow_;
+};
+
+}  // namespace hearth::tier
