@@ -1,13 +1,8 @@
 #include "plan/json_writer.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <memory>
 
-#include "platform/os_files.h"
+#include "platform/text_file.h"
 #include "profile/classes.h"
 
 namespace hearth::plan {
@@ -44,13 +39,6 @@ void write_list(std::string& out, const std::vector<T>& values, Write write) {
   out += values.empty() ? "]" : "\n  ]";
 }
 
-std::string cure_for(int error) {
-  if (error == ENOENT) return "; its directory does not exist, create it or name another";
-  if (error == EACCES || error == EPERM || error == EROFS) return "; name a path that this user may write to";
-  if (error == ENOSPC || error == EDQUOT) return "; free space or name a path on another disk";
-  return "";
-}
-
 }  // namespace
 
 std::string to_json(const Plan& plan) {
@@ -70,18 +58,7 @@ std::string to_json(const Plan& plan) {
 }
 
 Result<void> save_plan(const Plan& plan, const std::string& path) {
-  struct stat there {};
-  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    return Error{"cannot write plan " + path + ": it is no regular file; name a file"};
-  }
-  const std::string text = to_json(plan);
-  const auto file = std::make_unique<os::NewFile>();  // two paths: too large for the stack of a thread
-  int error = os::create(path.c_str(), file.get());
-  if (error == 0) error = os::write_all(file->file, text.data(), text.size());
-  if (error == 0) error = os::publish(file.get(), os::Existing::replace);
-  if (error == 0) return {};
-  os::abandon(file.get());
-  return Error{"cannot write plan " + path + ": " + strerrordesc_np(error) + cure_for(error)};
+  return os::write_text(to_json(plan), path, "plan");
 }
 
 }  // namespace hearth::plan
