@@ -45,7 +45,8 @@ std::uint32_t read_number(const Path& path) {
 // What follows "label:" up to the end of its line; a label may stand within a line ("Node 0 MemTotal: 1 kB").
 std::string_view value_of(std::string_view text, std::string_view label) {
   for (std::size_t at = text.find(label); at != std::string_view::npos; at = text.find(label, at + 1)) {
-    std::string_view rest = text.substr(at + label.size());
+    std::string_view rest = text;
+    rest.remove_prefix(at + label.size());
     if (rest.empty() || rest.front() != ':' || (at > 0 && !config::is_space(text[at - 1]))) continue;
     rest.remove_prefix(1);
     return config::trim(config::take_until(rest, '\n'));
