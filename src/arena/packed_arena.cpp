@@ -93,9 +93,12 @@ bool PackedArena::empty() const {
   return std::all_of(layouts_, layouts_ + count, [](const Layout& layout) { return layout.empty(); });
 }
 
-void PackedArena::discard() {
-  if (height_ != 0) os::discard(reinterpret_cast<void*>(base_), height_);
+void PackedArena::give_back(std::uint64_t begin, std::uint64_t end) {
+  if (begin >= end || os::discard(reinterpret_cast<void*>(base_ + begin), end - begin) != 0) return;
+  if (books_ != nullptr) books_->vacate(tier::extent(base_ + begin, base_ + end));
 }
+
+void PackedArena::discard() { give_back(0, height_); }
 
 // Of what is taken and does not end before `from`, what begins first; {0, 0} if there is nothing.
 Layout::Taken PackedArena::next_taken(std::uint64_t from) const {
@@ -113,7 +116,7 @@ void PackedArena::discard_free() {
     const Layout::Taken next = next_taken(from);
     const std::uint64_t begin = rounded_up(from, page);
     const std::uint64_t end = next.end != 0 ? next.begin / page * page : height_;
-    if (begin < end) os::discard(reinterpret_cast<void*>(base_ + begin), end - begin);
+    give_back(begin, end);
     from = next.end != 0 ? next.end : height_;
   }
 }

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "arena/layout.h"
+#include "tier/pages.h"
 
 namespace hearth::arena {
 
@@ -33,6 +34,8 @@ class PackedArena {
   // Reserves address space for layouts of up to about `height` bytes, more where there is plenty. False if refused.
   bool init(std::uint64_t height);
   bool ready() const { return base_ != 0; }
+  // As for PageHeap.
+  void keep_books(tier::Pages& books) { books_ = &books; }
 
   // One more layout: its number. kNone if the system refuses, it does not fit the range, or there are kLayouts.
   std::uint32_t add(std::span<const Place> places);
@@ -71,6 +74,7 @@ class PackedArena {
   void discard_free();
   std::uint32_t layouts() const { return count_.load(std::memory_order_relaxed); }
 
+  const void* begin() const { return reinterpret_cast<const void*>(base_); }
   std::uint64_t height() const { return height_; }  // of the highest layout
   std::uint64_t reserved() const { return reserved_; }
 
@@ -78,9 +82,11 @@ class PackedArena {
   bool beside_lingering(std::uint32_t entry) const;
   Layout::Taken next_taken(std::uint64_t from) const;
   std::uint64_t free_elsewhere(std::uint64_t offset);
+  void give_back(std::uint64_t begin, std::uint64_t end);
 
   std::uintptr_t base_ = 0;
   std::uint64_t reserved_ = 0;
+  tier::Pages* books_ = nullptr;
   std::uint64_t height_ = 0;     // committed
   std::uint32_t lingering_ = 0;  // bit mask of layouts
   std::atomic<std::uint32_t> count_{0};

@@ -288,6 +288,7 @@ bool PageHeap::give_back(std::uint32_t page, unsigned size_class) {
   std::size_t bytes = std::size_t{pages} << page_shift_;
   bool given = os::discard(address_of(page), bytes) == 0;
   if (given) {
+    if (books_ != nullptr) books_->vacate({address_of(page), bytes});
     returned_pages_.fetch_add(pages, std::memory_order_relaxed);
     total_returned_.fetch_add(bytes, std::memory_order_relaxed);
     classes_[size_class].returned.push(blocks_, page);

@@ -25,6 +25,7 @@
 
 #include "arena/block_stack.h"
 #include "arena/size_classes.h"
+#include "tier/pages.h"
 
 namespace hearth::arena {
 
@@ -50,6 +51,9 @@ class PageHeap {
   // program keeps the rest. False if not even 64 MiB. `hold_ns` 0: the limit looks at present live bytes only.
   bool init(std::size_t bytes, std::uint64_t hold_ns = kHoldNs);
 
+  // The books of which page lies on which tier, where there are two: told of every page given back. Once, before use.
+  void keep_books(tier::Pages& books) { books_ = &books; }
+
   // Page-aligned block of at least `bytes` > 0, contents undefined; null when exhausted.
   void* allocate(std::size_t bytes);
   // `pointer` was returned by allocate and not freed since.
@@ -60,6 +64,7 @@ class PageHeap {
   }
   std::size_t block_bytes(const void* pointer) const;  // page-rounded size of the block starting at pointer
   const void* begin() const { return reinterpret_cast<const void*>(base_); }
+  std::size_t reserved() const { return reserved_; }
   const void* end() const;  // of the committed part; grows
   HeapStats stats() const;
 
@@ -99,6 +104,7 @@ class PageHeap {
   std::uintptr_t base_ = 0;
   std::size_t reserved_ = 0;
   Block* blocks_ = nullptr;  // by page
+  tier::Pages* books_ = nullptr;
   std::uint32_t total_pages_ = 0;
   std::uint32_t chunk_pages_ = 0;         // what is committed at once
   std::uint64_t floor_pages_ = 0;         // always kept

@@ -18,6 +18,8 @@ std::string kind_text(const config::KnobRow& row) {
       return "count";
     case config::Kind::size:
       return "size";
+    case config::Kind::share:
+      return "share";
     case config::Kind::choice:
       return "choice";
     case config::Kind::path:

@@ -22,6 +22,13 @@ void write_scaled(text::Writer& out, std::uint64_t value) {
   if (unit > 0) out << kUnits[unit - 1];
 }
 
+void write_percentage(text::Writer& out, std::uint64_t hundredths) {
+  out << hundredths / 100;
+  if (hundredths % 100 != 0) out << '.' << hundredths / 10 % 10;
+  if (hundredths % 10 != 0) out << hundredths % 10;
+  out << '%';
+}
+
 // Levenshtein distance in which a swap of neighbours counts one ("optimal string alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::size_t rows[3][kLongestStem + 1];
@@ -74,6 +81,16 @@ std::size_t format_value(const Knobs& knobs, const KnobRow& row, char* out, std:
         writer << number;
       } else {
         write_scaled(writer, number);
+      }
+      break;
+    }
+    case Kind::share: {
+      std::uint64_t share = 0;
+      std::memcpy(&share, member, sizeof share);
+      if (is_percentage(share)) {
+        write_percentage(writer, share & ~kPercentFlag);
+      } else {
+        write_scaled(writer, share);
       }
       break;
     }

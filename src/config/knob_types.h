@@ -11,6 +11,8 @@ namespace hearth::config {
 
 enum class ProfileMode : std::uint8_t { off, ops, faults, pages };
 enum class PerfMode : std::uint8_t { off, automatic, faults, precise };
+enum class TierMode : std::uint8_t { automatic, numa, emulated, single };
+enum class PolicyName : std::uint8_t { first_touch, interleave, all_fast, all_slow };
 // Where a value came from; a higher one wins.
 enum class Origin : std::uint8_t { built_in, system_file, user_file, environment };
 
@@ -19,9 +21,20 @@ enum class Kind : std::uint8_t {
   integer,
   count,   // a number of things; K, M, G and T multiply by powers of 1024
   size,    // bytes; likewise
+  share,   // bytes as for size, or a percentage (kPercentFlag)
   choice,  // stored as the position of the word in the row's `range`
   path,    // %p = process id, %h = host name, %% = % (expand_path); empty = none
 };
+
+// How a share is stored: bytes, or hundredths of a percent with the highest bit set.
+constexpr std::uint64_t kPercentFlag = std::uint64_t{1} << 63;
+constexpr bool is_percentage(std::uint64_t share) { return (share & kPercentFlag) != 0; }
+// `whole` is what the percentage is of.
+constexpr std::uint64_t share_bytes(std::uint64_t share, std::uint64_t whole) {
+  if (!is_percentage(share)) return share;
+  const std::uint64_t hundredths = share & ~kPercentFlag;
+  return whole / 10'000 * hundredths + whole % 10'000 * hundredths / 10'000;
+}
 
 // PATH_MAX, so that no path that the kernel takes is refused.
 constexpr std::size_t kPathCapacity = 4096;
@@ -42,6 +55,7 @@ using Bool = KnobType<Kind::boolean, bool>;
 using Integer = KnobType<Kind::integer, std::uint64_t>;
 using Count = KnobType<Kind::count, std::uint64_t>;
 using Size = KnobType<Kind::size, std::uint64_t>;
+using Share = KnobType<Kind::share, std::uint64_t>;
 using Path = KnobType<Kind::path, PathText>;
 template <class Enum>
 using Choice = KnobType<Kind::choice, Enum>;

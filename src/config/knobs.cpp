@@ -36,6 +36,7 @@ void store(Knobs& knobs, const KnobRow& row, std::string_view text, std::uint64_
     case Kind::integer:
     case Kind::count:
     case Kind::size:
+    case Kind::share:
       std::memcpy(member, &number, sizeof number);
       break;
     case Kind::path:
@@ -72,6 +73,9 @@ void explain(text::Writer& out, const KnobRow& row, Verdict verdict) {
       break;
     case Kind::size:
       out << "not a size (use e.g. 16K, 2M)";
+      break;
+    case Kind::share:
+      out << "not a size or a percentage (use e.g. 512M, 20%)";
       break;
     case Kind::choice:
       out << "not one of " << row.range;

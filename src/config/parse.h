@@ -122,6 +122,28 @@ constexpr Parsed parse_size(std::string_view text) {
   return {Verdict::ok, (whole.value << shift) + (decimals << shift) / scale};
 }
 
+// A size, or a percentage of at most 100 with up to two decimals: 20%, 12.5 %.
+constexpr Parsed parse_share(std::string_view text) {
+  if (text.empty() || text.back() != '%') return parse_size(text);
+  text.remove_suffix(1);
+  text = trim(text);
+  const Parsed whole = take_digits(text);
+  if (whole.verdict != Verdict::ok) return whole;
+  std::uint64_t hundredths = 0;
+  if (!text.empty() && text.front() == '.') {
+    text.remove_prefix(1);
+    if (text.empty() || text.size() > 2) return {};
+    const bool one = text.size() == 1;
+    const Parsed decimals = parse_integer(text);
+    if (decimals.verdict != Verdict::ok) return {};
+    hundredths = decimals.value * (one ? 10 : 1);
+    text = {};
+  }
+  if (!text.empty()) return {};
+  if (whole.value > 100 || whole.value * 100 + hundredths > 10'000) return {Verdict::out_of_range, 0};
+  return {Verdict::ok, kPercentFlag | (whole.value * 100 + hundredths)};
+}
+
 constexpr Parsed parse_number(Kind kind, std::string_view text) {
   return kind == Kind::integer ? parse_integer(text) : parse_size(text);
 }
@@ -150,6 +172,11 @@ constexpr Parsed parse_value(const KnobRow& row, std::string_view text) {
     case Kind::count:
     case Kind::size:
       return parse_in_range(row.kind, text, row.range);
+    case Kind::share: {
+      const Parsed share = parse_share(text);
+      return share.verdict == Verdict::ok && is_percentage(share.value) ? share
+                                                                        : parse_in_range(Kind::size, text, row.range);
+    }
     case Kind::path:
       return {text.size() < kPathCapacity ? Verdict::ok : Verdict::too_long, text.size()};
   }

@@ -4,6 +4,7 @@
 #include "runtime/runtime.h"
 #include "runtime/start.h"
 #include "runtime/state.h"
+#include "runtime/tiers.h"
 
 namespace hearth::runtime {
 namespace {
@@ -16,6 +17,7 @@ void* allocate_own_pages(std::size_t bytes) {
   if (g.torch.numa != nullptr && *g.torch.numa) return nullptr;  // PyTorch moves pages itself then
   void* block = g.heap.allocate(bytes);
   if (block == nullptr) return nullptr;
+  place(block, bytes);
   if (g.torch.huge_pages && bytes >= kHugePage) g.heap.advise_huge(block, bytes);
   fill_as_asked(block, bytes);
   return block;

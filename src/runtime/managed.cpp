@@ -6,6 +6,7 @@
 #include "runtime/phases.h"
 #include "runtime/start.h"
 #include "runtime/state.h"
+#include "runtime/tiers.h"
 
 namespace hearth::runtime {
 namespace {
@@ -20,6 +21,7 @@ void change_to(FollowedPlan& plan) {
   m.arena.load(std::memory_order_relaxed)->select(plan.layout);
   m.before.rounds = plan.follower.rounds();
   m.before.missed = plan.follower.missed();
+  place_plan();
 }
 
 // In step until now, and not what this plan expects: the iteration may have begun like another plan's. That is better

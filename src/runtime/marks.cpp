@@ -71,6 +71,8 @@ void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
   }
   ++thread.op_index;
   thread.nth = 0;
+  if (g.tiers.emulating) [[unlikely]]
+    begin_charge(depth);
   if (!profiling()) return;
   rearm_guard();
   hearth_event event = make_event(HEARTH_EVENT_OP_BEGIN, name);
@@ -85,6 +87,8 @@ void op_end() {
   if (thread.depth == 0) return;  // began before we watched
   const std::uint32_t depth = --thread.depth;
   thread.nth = 0;
+  if (g.tiers.emulating) [[unlikely]]
+    end_charge(depth);
   if (!profiling()) return;
   if (on_main_thread()) perf::drain();
   rearm_guard();
@@ -94,7 +98,10 @@ void op_end() {
 }
 
 void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t view_bytes, std::uint32_t access) {
-  if (!tracking() || !profiling() || storage == nullptr) return;
+  if (!tracking() || storage == nullptr) return;
+  if (g.tiers.emulating) [[unlikely]]
+    charge_operand(storage, storage_bytes, view_bytes, access);
+  if (!profiling()) return;
   const TensorSlot slot = g.registry.find(storage);
   if (!slot) {
     g.counters.unknown_operands.fetch_add(1, std::memory_order_relaxed);

@@ -174,7 +174,7 @@ void note_free(TensorSlot slot) {
 void apply_level() {
   if (!g.adapter_attached) return;
   std::uint32_t level = HEARTH_LEVEL_STEPS;
-  if (profiling()) {
+  if (profiling() || g.tiers.emulating) {
     level = HEARTH_LEVEL_OPERANDS;
   } else if (managing()) {
     // Allocations alone tell where in its plan the program is.

@@ -10,6 +10,7 @@
 #include "runtime/managed.h"
 #include "runtime/phases.h"
 #include "runtime/state.h"
+#include "runtime/tiers.h"
 
 namespace hearth::runtime {
 namespace {
@@ -113,6 +114,7 @@ void follow(FollowedPlan& plan) {
   m.settling = kSettling;
   g.heap.keep(arena::Keep::nothing);
   g.heap.trim();
+  place_plan();
   g.phase.store(Phase::managed, std::memory_order_release);
   m.owner.store(t_thread.number, std::memory_order_release);
 }
@@ -153,6 +155,7 @@ void adopt_profile(const iteration::Closed& closed) {
     return;
   }
   char why[256] = "";
+  set_profiled_peak(profile->peak_bytes);
   const plan::Sequence* sequence = plan::plan_sequence(*profile, g.min_bytes, why, sizeof why);
   adopt(sequence, closed.signature, why);
 }
@@ -202,6 +205,7 @@ void give_back_what_the_heap_kept() {
   if (g.managed.settling == 0) return;
   if (--g.managed.settling == 0) g.heap.keep(arena::Keep::peak);
   g.heap.trim();
+  if (g.managed.settling == 0) fill_room();
 }
 
 namespace {
@@ -250,6 +254,7 @@ void move_or_leave(Course course) {
   ++m.moved;
   m.moved_at = m.iterations;
   m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
+  place_plan();
 }
 
 }  // namespace

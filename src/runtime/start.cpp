@@ -18,6 +18,7 @@
 #include "runtime/phases.h"
 #include "runtime/runtime.h"
 #include "runtime/state.h"
+#include "runtime/tiers.h"
 #include "runtime/torch_locator.h"
 
 namespace hearth::runtime {
@@ -58,6 +59,7 @@ void after_fork_in_child() {
   g.phase.store(Phase::observe, std::memory_order_release);
   access::child_after_fork();
   perf::abandon();
+  g.tiers.migrator.child_after_fork();
 }
 
 bool load_knobs() {
@@ -111,6 +113,7 @@ bool reserve_memory() {
     degrade("address space", "no range of 64 MiB could be reserved (ulimit -v?); tensors stay with PyTorch's allocator",
             "raise the limit; without it accesses are seen by operands only");
   }
+  start_tiers();
   return true;
 }
 

@@ -18,7 +18,9 @@
 #include "config/knobs.h"
 #include "iteration/detector.h"
 #include "registry/registry.h"
+#include "runtime/emulation.h"
 #include "runtime/managed.h"
+#include "runtime/tiers.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
 
@@ -39,6 +41,7 @@ struct Thread {
   std::uint32_t nth = 0;       // allocations since the last op mark
   NameId ops[kMaxOpDepth] = {};
   std::uint8_t scopes[kMaxOpDepth] = {};
+  OpenCharge charges[kChargeDepth] = {};  // of the outermost open ops, while a slow tier is emulated
 };
 
 struct Counters {
@@ -107,6 +110,7 @@ struct Runtime {
   trace::EventLog log{};
   iteration::Detector detector{};
   Managed managed{};
+  Tiers tiers{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;

@@ -1,0 +1,30 @@
+// Emulation: an op that used slow memory takes as long as that would have taken it. What of its operands is slow is
+// looked up in the books when they are announced; when the op ends, the thread waits until the roofline's time is over
+// (tier/charge.h). An op around others pays only what these have not paid already, since its own time counts.
+//
+// Hot; each thread has its own open ops. Called for every op while a slow tier is emulated, by the marks.
+#pragma once
+
+#include <cstdint>
+
+#include "tier/charge.h"
+
+namespace hearth::runtime {
+
+constexpr std::uint32_t kChargeDepth = 24;  // ops nested deeper are not charged; those around them are
+
+struct OpenCharge {
+  std::uint64_t begin_ns = 0;  // 0: began before the emulation did
+  tier::Traffic traffic;
+};
+
+void begin_charge(std::uint32_t depth);
+// An operand of the innermost op: `bytes` of a storage of `storage_bytes`.
+void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access);
+// `rows` rows of `row_bytes` each, anywhere in the storage.
+void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
+                   std::uint32_t access);
+// Waits, where there is something to wait for.
+void end_charge(std::uint32_t depth);
+
+}  // namespace hearth::runtime
