@@ -18,6 +18,7 @@ Examples:
   hearth run --report run.json -- python3 train.py
   hearth report run.json                       classes, top tensors, memory over time
   hearth info                                  what this machine permits
+  hearth probe                                 how fast its memory is
 
 `hearth COMMAND --help` explains a command.)";
 
@@ -68,6 +69,7 @@ int run_tool(int argc, char** argv) {
   add_report(app);
   add_trace(app);
   add_plan(app);
+  add_probe(app);
   try {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && !words.front().starts_with('-')) refuse_unknown_command(app, words.front());
