@@ -40,6 +40,7 @@ class View {
   void head();
   void options();
   void plan();
+  void tiers();
   void iteration();
   void classes();
   void lifetimes();
@@ -126,6 +127,38 @@ void View::options() {
   if (table.empty()) return;
   heading("Options that differ from their defaults");
   table.write(out_, style_.width);
+}
+
+void View::tiers() {
+  const auto found = document_.find("tiers");  // reports before there were tiers have none
+  if (found == document_.end() || !found->at("present").get<bool>()) return;
+  const json& tiers = *found;
+  heading("Tiers");
+  line(tiers.at("how").get<std::string>() + "; policy " + tiers.at("policy").get<std::string>());
+  const bool limited = tiers.at("fast_capacity_bytes") != 0;
+  line("fast memory: " + bytes_of(tiers.at("fast_peak_bytes")) + " at most, " +
+       (limited ? bytes_of(tiers.at("fast_capacity_bytes")) + " allowed" : std::string("no limit")) + "; now " +
+       bytes_of(tiers.at("fast_bytes")) + " fast, " + bytes_of(tiers.at("slow_bytes")) + " slow");
+  if (tiers.at("pages_checked") != 0) {
+    line("of " + count_of(tiers.at("pages_checked")) + " pages looked for, " + count_of(tiers.at("pages_as_booked")) +
+         " lie where they should");
+  }
+  for (const char* way : {"to_fast", "to_slow"}) {
+    const json& moves = tiers.at(way);
+    line(std::string(way == std::string("to_fast") ? "to fast: " : "to slow: ") + bytes_of(moves.at("bytes")) + " in " +
+         count_of(moves.at("requests")) + " moves, " + time_of(moves.at("busy_ns")));
+  }
+  const json& stayed = tiers.at("not_moved");
+  line(bytes_of(stayed.at("bytes")) + " could not move (pinned " + count_of(stayed.at("busy")) +
+       " times, target full " + count_of(stayed.at("no_memory")) + ", forbidden " + count_of(stayed.at("forbidden")) +
+       ", node gone " + count_of(stayed.at("absent_node")) + ", other " + count_of(stayed.at("other")) + "); no room " +
+       count_of(tiers.at("full")) + " times, late " + count_of(tiers.at("late")));
+  const json& emulation = tiers.at("emulation");
+  if (emulation.at("charges") != 0) {
+    line("emulated, not measured on such memory: " + count_of(emulation.at("charges")) + " ops waited " +
+         time_of(emulation.at("charged_ns")) + " for slow memory; the delays were " +
+         time_of(emulation.at("overshoot_ns")) + " too long");
+  }
 }
 
 void View::plan() {
@@ -340,6 +373,7 @@ std::string View::render() {
   head();
   options();
   plan();
+  tiers();
   iteration();
   if (!profile_.is_null()) {
     classes();

@@ -180,17 +180,29 @@ void Migrator::work_on(std::uint32_t slot) {
   finish(slot, partly ? Outcome::partial : Outcome::done);
 }
 
+// As much of the run's front as there is room for, claimed.
+Extent Migrator::claimed_front(Extent run) {
+  std::uint64_t bytes = page_up(run.bytes);
+  while (bytes != 0 && !pages_->claim(bytes)) {
+    const std::uint64_t capacity = pages_->capacity();
+    const std::uint64_t used = pages_->fast_bytes();
+    const std::uint64_t room = used < capacity ? (capacity - used) / tier::Pages::kPage * tier::Pages::kPage : 0;
+    bytes = std::min(bytes - tier::Pages::kPage, room);
+  }
+  return {run.address, bytes};
+}
+
 // Moves what of the unit lies on the other tier.
 Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
   const Tier to = request.to;
   Step step = Step::moved;
   std::uintptr_t from = unit.begin();
   while (from < unit.end()) {
-    const Extent run = pages_->next_run(tier::extent(from, unit.end()), tier::other(to));
+    Extent run = pages_->next_run(tier::extent(from, unit.end()), tier::other(to));
     if (run.bytes == 0) break;
+    if (to == Tier::fast && (run = claimed_front(run)).bytes == 0) return Step::no_room;
     from = run.end();
     const std::uint64_t bytes = page_up(run.bytes);
-    if (to == Tier::fast && !pages_->claim(bytes)) return Step::no_room;
     if (to == Tier::slow) evicting_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t begin_ns = os::monotonic_ns();
     Moved moved;

@@ -60,6 +60,7 @@ class Migrator {
   bool start_threads();
   void work_on(std::uint32_t slot);
   enum class Step : std::uint8_t { moved, no_room, partly };
+  tier::Extent claimed_front(tier::Extent run);
   Step move_run(tier::Extent run, const Request& request);
   std::uint64_t book(tier::Extent run, tier::Tier to, const tier::Moved& moved);
   void count(const Request& request, const tier::Moved& moved, std::uint64_t bytes, std::uint64_t spent_ns);

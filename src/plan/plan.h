@@ -13,7 +13,9 @@
 #include <span>
 #include <vector>
 
+#include "plan/residency.h"
 #include "profile/profile.h"
+#include "tier/tier.h"
 
 namespace hearth::plan {
 
@@ -22,7 +24,7 @@ constexpr std::uint32_t kHeap = 0xffffffffu;  // Entry::arena: left to the heap
 constexpr std::uint64_t kAlignment = 64;      // of offsets: what PyTorch's CPU allocator promises
 constexpr std::uint64_t kPage = 4096;         // arenas are whole pages
 
-enum class Tier : std::uint8_t { fast };
+using tier::Tier;
 
 // One allocation of the iteration's main thread, planned or not.
 struct Entry {
@@ -66,6 +68,7 @@ struct Plan {
   std::vector<Arena> arenas;
   std::vector<Entry> entries;  // all allocations of the main thread of at least min_bytes, in order of birth
   Costs costs;
+  Residency residency;
 };
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + (kAlignment - 1)) & ~(kAlignment - 1); }

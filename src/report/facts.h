@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hearth/hearth.h"
+#include "report/tier_facts.h"
 
 namespace hearth::report {
 
@@ -86,6 +87,7 @@ struct LiveFacts {
   std::uint64_t perf_samples = 0;
   ProfiledIteration profiled;
   PlanFacts plan;
+  TierFacts tiers;
 
   Degradation degradations[kMaxDegradations];
   std::uint32_t degradation_count = 0;

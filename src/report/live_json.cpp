@@ -1,4 +1,5 @@
 #include "report/live_json.h"
+#include "report/tier_json.h"
 
 #include <algorithm>
 
@@ -166,6 +167,7 @@ void write_live(JsonWriter& json, const LiveFacts& live) {
   write_counters(json, live);
   write_heap(json, live.heap);
   write_plan(json, live.plan);
+  write_tiers(json, live.tiers);
   write_guard(json, live);
   write_degradations(json, live);
 }

@@ -60,6 +60,20 @@ void write_profiled(std::string& out, const ProfiledIteration& profiled) {
   }
 }
 
+void write_tiers(std::string& out, const TierFacts& tiers) {
+  if (!tiers.present) return;
+  const std::string capacity = tiers.capacity == 0 ? "no limit" : bytes_text(real(tiers.capacity)) + " allowed";
+  line(out, "  tiers: " + std::string(tiers.how) + "; policy " + tiers.policy);
+  line(out, "  fast memory: " + bytes_text(real(tiers.fast_peak)) + " at most (" + capacity + "); now " +
+                bytes_text(real(tiers.fast_bytes)) + " fast, " + bytes_text(real(tiers.slow_bytes)) + " slow");
+  line(out, "  moved: " + bytes_text(real(tiers.to_fast.bytes)) + " to fast, " + bytes_text(real(tiers.to_slow.bytes)) +
+                " to slow, " + bytes_text(real(tiers.failed_bytes)) + " could not move");
+  if (tiers.charges != 0) {
+    line(out, "  emulation: " + count_text(tiers.charges) + " ops waited " + time_text(real(tiers.charged_ns)) +
+                  " for slow memory, " + time_text(real(tiers.overshoot_ns)) + " too long");
+  }
+}
+
 void write_plan(std::string& out, const PlanFacts& plan) {
   if (!plan.present) return;
   const double ratio = plan.lower_bound > 0 ? real(plan.height) / real(plan.lower_bound) : 1;
@@ -132,6 +146,7 @@ void write_text(std::string& out, const RunFacts& facts, const Profile* profile)
   write_head(out, facts);
   write_profiled(out, facts.live.profiled);
   write_plan(out, facts.live.plan);
+  write_tiers(out, facts.live.tiers);
   if (profile != nullptr) write_profile(out, *profile);
   const std::uint32_t count = std::min(facts.live.degradation_count, LiveFacts::kMaxDegradations);
   constexpr std::uint32_t kMaxTold = 5;

@@ -9,7 +9,7 @@ namespace hearth::runtime {
 namespace {
 
 // The kernel wakes a sleeper up to so much too late; the rest of a wait is spent looking at the clock.
-constexpr std::uint64_t kWakesLate = 100'000;
+constexpr std::uint64_t kWakesLate = 300'000;
 
 OpenCharge* innermost_charge() {
   Thread& thread = t_thread;

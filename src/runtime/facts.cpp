@@ -14,6 +14,7 @@
 #include "runtime/query.h"
 #include "runtime/runtime.h"
 #include "runtime/state.h"
+#include "runtime/tier_facts.h"
 
 namespace hearth::runtime {
 namespace {
@@ -154,6 +155,7 @@ report::LiveFacts live_facts(const char* because) {
   take_iterations(live);
   take_profile(live);
   take_plan(live);
+  live.tiers = tier_facts();
   live.perf_status = g.perf_status;
   live.perf_samples = g.perf_samples;
   for (std::uint32_t i = 0; i < g.degradation_count; ++i) {

@@ -1,0 +1,33 @@
+// What lay on which tier, what moved, and what an emulated tier cost: a part of LiveFacts. Plain values.
+#pragma once
+
+#include <cstdint>
+
+namespace hearth::report {
+
+struct MoveFacts {
+  std::uint64_t requests = 0, bytes = 0, busy_ns = 0;
+};
+
+struct TierFacts {
+  bool present = false;           // two tiers
+  const char* backend = nullptr;  // numa, emulated
+  const char* how = nullptr;      // why these tiers
+  const char* policy = nullptr;
+  std::uint64_t capacity = 0;  // of the fast tier, bytes; 0 = no limit
+  std::uint64_t fast_bytes = 0, slow_bytes = 0;
+  std::uint64_t fast_peak = 0;  // most that was fast at once since the capacity is known
+  std::uint64_t unbound_bytes = 0;
+  // Pages of live tensors that were looked for, and of them those that the kernel has on the tier in the books.
+  std::uint64_t pages_checked = 0, pages_as_booked = 0;
+
+  MoveFacts to_fast, to_slow;
+  std::uint64_t dropped_clean = 0, failed_bytes = 0;  // bytes
+  std::uint64_t busy = 0, no_memory = 0, forbidden = 0, absent_node = 0, other = 0;
+  std::uint64_t calls = 0, retries = 0, full = 0, cancelled = 0, refused = 0, late = 0, latest_ns = 0;
+
+  // Emulation only.
+  std::uint64_t charges = 0, charged_ns = 0, overshoot_ns = 0, slow_bytes_used = 0;
+};
+
+}  // namespace hearth::report

@@ -1,0 +1,59 @@
+// The tiers' part of the report. Async-signal-safe, as all of live_json.cpp.
+#include "report/tier_json.h"
+
+namespace hearth::report {
+namespace {
+
+void write_moves(JsonWriter& json, std::string_view name, const MoveFacts& moves) {
+  json.key(name).begin_object();
+  json.member("requests", moves.requests);
+  json.member("bytes", moves.bytes);
+  json.member("busy_ns", moves.busy_ns);
+  json.end_object();
+}
+
+}  // namespace
+
+void write_tiers(JsonWriter& json, const TierFacts& tiers) {
+  json.key("tiers").begin_object();
+  json.member("present", tiers.present);
+  if (tiers.present) {
+    json.member("backend", tiers.backend);
+    json.member("how", tiers.how);
+    json.member("policy", tiers.policy);
+    json.member("fast_capacity_bytes", tiers.capacity);
+    json.member("fast_bytes", tiers.fast_bytes);
+    json.member("slow_bytes", tiers.slow_bytes);
+    json.member("fast_peak_bytes", tiers.fast_peak);
+    json.member("unbound_bytes", tiers.unbound_bytes);
+    json.member("pages_checked", tiers.pages_checked);
+    json.member("pages_as_booked", tiers.pages_as_booked);
+    write_moves(json, "to_fast", tiers.to_fast);
+    write_moves(json, "to_slow", tiers.to_slow);
+    json.member("dropped_clean_bytes", tiers.dropped_clean);
+    json.key("not_moved").begin_object();
+    json.member("bytes", tiers.failed_bytes);
+    json.member("busy", tiers.busy);
+    json.member("no_memory", tiers.no_memory);
+    json.member("forbidden", tiers.forbidden);
+    json.member("absent_node", tiers.absent_node);
+    json.member("other", tiers.other);
+    json.end_object();
+    json.member("calls", tiers.calls);
+    json.member("retries", tiers.retries);
+    json.member("full", tiers.full);
+    json.member("cancelled", tiers.cancelled);
+    json.member("refused", tiers.refused);
+    json.member("late", tiers.late);
+    json.member("latest_ns", tiers.latest_ns);
+    json.key("emulation").begin_object();
+    json.member("charges", tiers.charges);
+    json.member("charged_ns", tiers.charged_ns);
+    json.member("overshoot_ns", tiers.overshoot_ns);
+    json.member("slow_bytes_used", tiers.slow_bytes_used);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+}  // namespace hearth::report
