@@ -4,11 +4,13 @@
 
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/info_libraries.h"
 #include "cli/info_text.h"
 #include "cli/knob_reader.h"
 #include "cli/library.h"
 #include "cli/machine.h"
 #include "cli/permissions.h"
+#include "cli/probe_view.h"
 #include "cli/torch_probe.h"
 #include "hearth/hearth.h"
 
@@ -20,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct InfoOptions {
   std::string python = "python3";
   bool no_python = false;
+  bool presets = false;
   bool json = false;
 };
 
@@ -83,6 +86,8 @@ Json collect(const InfoOptions& options) {
                 {"library", library_facts(library, adapters)}};
   if (!options.no_python) facts["pytorch"] = torch_facts(options.python, adapters);
   facts["machine"] = describe_machine("/");
+  facts["tiers"] = describe_tiers("/", in_force->knobs.fast_nodes.c_str(), in_force->knobs.slow_nodes.c_str());
+  facts["libraries"] = library_facts_of_memory();
   facts["page_fault"] = fault_facts();
   facts["permitted"] = permission_facts();
   facts["knobs"] = knob_facts(*in_force);
@@ -97,9 +102,14 @@ void add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand("info", "Show what is installed, in force and permitted on this machine");
   command->add_option("--python", options->python, "Interpreter whose PyTorch is looked at")->capture_default_str();
   command->add_flag("--no-python", options->no_python, "Do not start an interpreter (importing torch takes seconds)");
+  command->add_flag("--presets", options->presets, "The machines with names, their figures and where these come from");
   command->add_flag("--json", options->json, "As JSON");
   command->footer("\nExamples:\n  hearth info\n  hearth info --python venv/bin/python --json");
   command->callback([options] {
+    if (options->presets) {
+      fmt::print("{}\n", options->json ? presets_facts().dump(2) : presets_text());
+      return;
+    }
     const Json facts = collect(*options);
     if (options->json) {
       // Paths may hold bytes that are no UTF-8.

@@ -73,8 +73,50 @@ std::string node_text(const Json& node) {
     text += fmt::format(", {} MB/s read, {} MB/s written, {} ns", plain(node, "read_mb_per_s"),
                         plain(node, "write_mb_per_s"), plain(node, "read_latency_ns"));
   }
+  if (node.contains("memory_tier")) text += fmt::format(", memory tier {}", plain(node, "memory_tier"));
   if (!node.at("allowed").get<bool>()) text += " (NOT ALLOWED to this process: cpuset)";
   return text;
+}
+
+// The kernel's own mover and Hearth's would undo each other's work.
+void tiering(std::string& out, const Json& facts) {
+  const Json& tiers = facts.at("tiers");
+  const Json& machine = facts.at("machine");
+  const bool two = !tiers.at("fast").is_null();
+  row(out, "tiers",
+      two ? fmt::format("fast: nodes {}, slow: nodes {}", plain(tiers, "fast"), plain(tiers, "slow"))
+          : "one: " + plain(tiers, "problem"));
+  if (two) row(out, "", "by " + plain(tiers, "how"));
+  const std::string balancing = plain(machine, "numa_balancing");
+  const bool moves = balancing != "0" && balancing != "unknown";
+  row(out, "kernel.numa_balancing",
+      !moves ? balancing
+             : fmt::format("{}: THE KERNEL MOVES PAGES ITSELF and would undo Hearth's moves; sysctl "
+                           "kernel.numa_balancing=0",
+                           balancing));
+  if (machine.contains("numa_demotion")) row(out, "kernel demotion", plain(machine, "numa_demotion"));
+}
+
+std::string loaded(const Json& library) {
+  if (library.is_null()) return "unknown: it could not be asked";
+  return library.at("loaded").get<bool>() ? "installed" : "not installed (not needed)";
+}
+
+std::string kind(const Json& memkind, const char* key) {
+  if (memkind.at(key).is_null()) return "unknown";
+  return memkind.at(key).get<bool>() ? "yes" : "no";
+}
+
+void libraries(std::string& out, const Json& facts) {
+  const Json& numa = facts.at("libraries").at("libnuma");
+  const Json& memkind = facts.at("libraries").at("memkind");
+  row(out, "libnuma", loaded(numa));
+  std::string text = loaded(memkind);
+  if (!memkind.is_null() && memkind.at("loaded").get<bool>()) {
+    text += fmt::format(" ({}), sees DAX_KMEM: {}, HBW: {}", plain(memkind, "version"), kind(memkind, "dax_kmem"),
+                        kind(memkind, "hbw"));
+  }
+  row(out, "memkind", text);
 }
 
 void machine(std::string& out, const Json& facts) {
@@ -85,6 +127,8 @@ void machine(std::string& out, const Json& facts) {
       fmt::format("{}, {} available", bytes(machine, "memory_bytes"), bytes(machine, "available_bytes")));
   if (machine.at("nodes").empty()) row(out, "nodes", "unknown: the kernel shows none");
   for (const Json& node : machine.at("nodes")) row(out, "node " + plain(node, "node"), node_text(node));
+  tiering(out, facts);
+  libraries(out, facts);
   row(out, "page", bytes(machine, "page_bytes"));
   row(out, "huge pages (THP)",
       fmt::format("{}, defrag {}", plain(machine, "transparent_huge_pages"),

@@ -2,21 +2,21 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
+#include "base/text.h"
 #include "config/parse.h"
+#include "tier/node_list.h"
+#include "tier/topology_choice.h"
 
 namespace hearth::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-// No node number of a kernel is larger; keeps a damaged "0-4000000000" small.
-constexpr int kMostNodes = 1 << 16;
 
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
@@ -59,58 +59,54 @@ void add_kilobytes(Json& facts, const char* key, const fs::path& path, const std
   }
 }
 
-std::string status_value(const fs::path& path, const std::string& label) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(label + ":")) return std::string(config::trim(line.substr(label.size() + 1)));
-  }
-  return "";
+std::string listed(const os::NodeMask& nodes) {
+  text::Buffer<256> text;
+  tier::write_nodes(text, nodes);
+  return std::string(text.view());
 }
 
-Json describe_node(const fs::path& folder, int number) {
-  Json node = {{"node", number}};
-  add_text(node, "cpus", folder / "cpulist");
-  add_kilobytes(node, "bytes", folder / "meminfo", "MemTotal");
-  add_kilobytes(node, "free_bytes", folder / "meminfo", "MemFree");
-  add_text(node, "distances", folder / "distance");
-  // From the firmware's HMAT, where it has one.
-  const fs::path access = folder / "access0" / "initiators";
-  add_number(node, "read_mb_per_s", access / "read_bandwidth");
-  add_number(node, "write_mb_per_s", access / "write_bandwidth");
-  add_number(node, "read_latency_ns", access / "read_latency");
-  add_number(node, "write_latency_ns", access / "write_latency");
-  return node;
+// From the firmware's HMAT, where it has one.
+void add_speed(Json& facts, const tier::Node& node) {
+  const auto add = [&](const char* key, std::uint32_t figure) {
+    if (figure != 0) facts[key] = figure;
+  };
+  add("read_mb_per_s", node.speed.read_bandwidth);
+  add("write_mb_per_s", node.speed.write_bandwidth);
+  add("read_latency_ns", node.speed.read_latency);
+  add("write_latency_ns", node.speed.write_latency);
+  if (node.speed.known()) facts["of_our_processors"] = node.speed_is_ours;
 }
 
-Json describe_nodes(const fs::path& root) {
-  const fs::path folder = root / "sys/devices/system/node";
-  const std::vector<int> allowed = parse_node_list(status_value(root / "proc/self/status", "Mems_allowed_list"));
+Json describe_node(const fs::path& root, unsigned number, const tier::Topology& topology) {
+  const fs::path folder = root / "sys/devices/system/node" / ("node" + std::to_string(number));
+  const tier::Node& node = topology.nodes[number];
+  Json facts = {{"node", number}};
+  add_text(facts, "cpus", folder / "cpulist");
+  facts["bytes"] = node.bytes;
+  facts["free_bytes"] = node.free_bytes;
+  add_text(facts, "distances", folder / "distance");
+  add_speed(facts, node);
+  if (node.memory_tier >= 0) facts["memory_tier"] = node.memory_tier;
+  facts["allowed"] = topology.allowed.has(number);  // a cpuset hides nodes that sysfs still lists
+  return facts;
+}
+
+Json describe_nodes(const fs::path& root, const tier::Topology& topology) {
   Json nodes = Json::array();
-  for (const int number : parse_node_list(first_line(folder / "online"))) {
-    Json node = describe_node(folder / ("node" + std::to_string(number)), number);
-    // A cpuset hides nodes that sysfs still lists.
-    node["allowed"] = allowed.empty() || std::find(allowed.begin(), allowed.end(), number) != allowed.end();
-    nodes.push_back(node);
+  for (unsigned node = topology.online.next(0); node < os::NodeMask::kNodes; node = topology.online.next(node + 1)) {
+    nodes.push_back(describe_node(root, node, topology));
   }
   return nodes;
 }
 
 }  // namespace
 
-std::vector<int> parse_node_list(std::string_view text) {
-  std::vector<int> nodes;
-  while (!text.empty()) {
-    std::string_view part = config::take_until(text, ',');
-    const std::string_view first = config::take_until(part, '-');
-    const config::Parsed low = config::parse_integer(first);
-    const config::Parsed high = part.empty() ? low : config::parse_integer(part);
-    if (low.verdict != config::Verdict::ok || high.verdict != config::Verdict::ok || high.value < low.value ||
-        high.value >= kMostNodes) {
-      return {};
-    }
-    for (std::uint64_t node = low.value; node <= high.value; ++node) nodes.push_back(static_cast<int>(node));
-  }
-  return nodes;
+Json describe_tiers(const fs::path& root, std::string_view fast, std::string_view slow) {
+  const auto topology = std::make_unique<tier::Topology>();
+  tier::read_topology(root == "/" ? "" : root.c_str(), topology.get());
+  const tier::TierChoice choice = tier::choose_tiers(*topology, fast, slow);
+  if (!choice.two_tiers()) return {{"fast", nullptr}, {"slow", nullptr}, {"problem", choice.problem}};
+  return {{"fast", listed(choice.fast)}, {"slow", listed(choice.slow)}, {"how", choice.how}};
 }
 
 Json describe_machine(const fs::path& root) {
@@ -127,7 +123,10 @@ Json describe_machine(const fs::path& root) {
   add_number(facts, "numa_balancing", root / "proc/sys/kernel/numa_balancing");
   add_number(facts, "perf_event_paranoid", root / "proc/sys/kernel/perf_event_paranoid");
   add_number(facts, "unprivileged_userfaultfd", root / "proc/sys/vm/unprivileged_userfaultfd");
-  facts["nodes"] = describe_nodes(root);
+  add_text(facts, "numa_demotion", root / "sys/kernel/mm/numa/demotion_enabled");
+  const auto topology = std::make_unique<tier::Topology>();
+  tier::read_topology(root == "/" ? "" : root.c_str(), topology.get());
+  facts["nodes"] = describe_nodes(root, *topology);
   return facts;
 }
 

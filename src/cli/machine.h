@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <vector>
 
 namespace hearth::cli {
 
 nlohmann::ordered_json describe_machine(const std::filesystem::path& root);
 
-// "0,2-3" -> {0, 2, 3}: the kernel's and numactl's syntax. Empty if it is not that.
-std::vector<int> parse_node_list(std::string_view text);
+// Which nodes are the fast and the slow tier, given the texts of HEARTH_FAST_NODES and HEARTH_SLOW_NODES:
+// {fast, slow, how}, or {null, null, problem}.
+nlohmann::ordered_json describe_tiers(const std::filesystem::path& root, std::string_view fast, std::string_view slow);
 
 }  // namespace hearth::cli

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "machine/moves.h"
 #include "platform/os_clock.h"
 
 namespace hearth::cli {
@@ -60,20 +61,7 @@ Answer protect_fault() {
   return {0, rounds[100]};
 }
 
-Answer first_touch() {
-  constexpr std::size_t kPages = 1024;
-  std::uint64_t best = UINT64_MAX;
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    auto* memory = static_cast<volatile char*>(map_pages(kPages));
-    if (memory == nullptr) return {errno};
-    madvise(const_cast<char*>(memory), kPages * kPage, MADV_NOHUGEPAGE);
-    const std::uint64_t begin = os::monotonic_ns();
-    for (std::size_t page = 0; page < kPages; ++page) memory[page * kPage] = 1;
-    best = std::min(best, os::monotonic_ns() - begin);
-    munmap(const_cast<char*>(memory), kPages * kPage);
-  }
-  return {0, best / kPages};
-}
+Answer first_touch() { return {0, static_cast<std::uint64_t>(machine::measure_first_touch(1024, 5).median)}; }
 
 Answer perf_event(std::uint32_t type, std::uint64_t config) {
   perf_event_attr attributes = {};
@@ -171,10 +159,11 @@ constexpr Probe kProbes[] = {
     {"perf_event_open, hardware", perf_hardware, "precise memory samples (HEARTH_PERF=precise)",
      "needs a processor whose counters this system passes on (most virtual machines do not)"},
     {"userfaultfd", userfault, "nothing at present: accesses are seen by mprotect", ""},
-    {"get_mempolicy", query_policy, "asking which node memory is bound to", kContainerCure},
-    {"mbind", bind_memory, "binding memory to a node", kContainerCure},
-    {"move_pages, query", query_pages, "asking on which node pages are", kContainerCure},
-    {"move_pages, move", move_pages, "moving pages between nodes", kContainerCure},
+    {"get_mempolicy", query_policy, "nothing of Hearth's; numactl and other tools ask by it where memory is bound",
+     kContainerCure},
+    {"mbind", bind_memory, "placing tensors on a tier (HEARTH_TIERS=numa)", kContainerCure},
+    {"move_pages, query", query_pages, "proving where pages are, so the numa tiers are off", kContainerCure},
+    {"move_pages, move", move_pages, "moving tensors between tiers (HEARTH_TIERS=numa)", kContainerCure},
 };
 
 }  // namespace

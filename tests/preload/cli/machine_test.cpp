@@ -6,6 +6,9 @@
 
 #include <fstream>
 
+#include "cli/info_text.h"
+#include "unit/tier/topology_tree.h"
+
 namespace hearth::cli {
 namespace {
 
@@ -30,14 +33,6 @@ class MachineTest : public ::testing::Test {
 
   fs::path root_;
 };
-
-TEST(ParseNodeList, ReadsTheKernelsSyntax) {
-  using Nodes = std::vector<int>;
-  const std::vector<std::pair<std::string, Nodes>> cases = {
-      {"0", {0}},  {"0-1", {0, 1}}, {"0,2-3,7", {0, 2, 3, 7}}, {"5-5", {5}}, {"", {}},  {"3-1", {}}, {"x", {}},
-      {"0,", {0}}, {"1-x", {}},     {"0-99999999999", {}},     {"0,,2", {}}, {"-1", {}}};
-  for (const auto& [text, nodes] : cases) EXPECT_EQ(parse_node_list(text), nodes) << "'" << text << "'";
-}
 
 TEST_F(MachineTest, TwoTiersWithAHole) {
   file("sys/devices/system/node/online", "0,2\n");
@@ -89,6 +84,48 @@ TEST_F(MachineTest, WhatIsNotReadableIsLeftOut) {
   EXPECT_TRUE(facts.at("nodes").empty());
   EXPECT_FALSE(facts.contains("max_map_count"));
   EXPECT_GE(facts.at("page_bytes"), 4096);
+}
+
+TEST(MachineTiers, AreChosenAndExplained) {
+  const test::TopologyTree tree(test::TopologyTree::text_of("optane-kmem"));
+  const auto tiers = describe_tiers(tree.path(), "", "");
+  EXPECT_EQ(tiers.at("fast"), "0-1");
+  EXPECT_EQ(tiers.at("slow"), "2-3");
+  EXPECT_NE(tiers.at("how").get<std::string>().find("read bandwidth"), std::string::npos);
+  EXPECT_EQ(describe_tiers(tree.path(), "0", "2").at("slow"), "2");
+  const auto nodes = describe_machine(tree.path()).at("nodes");
+  EXPECT_EQ(nodes.at(3).at("memory_tier"), 22);
+  EXPECT_EQ(nodes.at(3).at("of_our_processors"), true);
+}
+
+TEST(MachineTiers, OneTierSaysWhy) {
+  const test::TopologyTree tree(test::TopologyTree::text_of("cpuset-hidden"));
+  const auto tiers = describe_tiers(tree.path(), "", "");
+  EXPECT_TRUE(tiers.at("fast").is_null());
+  EXPECT_NE(tiers.at("problem").get<std::string>().find("cpuset"), std::string::npos);
+}
+
+TEST(InfoText, WarnsOfAKernelThatMovesPagesItself) {
+  nlohmann::ordered_json facts = {
+      {"version", "1"},
+      {"library", {{"path", "x"}, {"adapters", nlohmann::ordered_json::array()}}},
+      {"machine", {{"nodes", nlohmann::ordered_json::array()}, {"numa_balancing", 1}}},
+      {"tiers", {{"fast", "0"}, {"slow", "1"}, {"how", "HEARTH_SLOW_NODES, the rest is fast"}}},
+      {"libraries",
+       {{"libnuma", {{"loaded", false}, {"highest_node", nullptr}}},
+        {"memkind", {{"loaded", true}, {"version", "1.14.0"}, {"dax_kmem", true}, {"hbw", nullptr}}}}},
+      {"page_fault", {{"first_touch_ns", 1}, {"protect_fault_ns", nullptr}}},
+      {"permitted", nlohmann::ordered_json::array()},
+      {"knobs", nlohmann::ordered_json::array()},
+      {"problems", nlohmann::ordered_json::array()}};
+  const std::string warned = info_text(facts);
+  EXPECT_NE(warned.find("THE KERNEL MOVES PAGES ITSELF"), std::string::npos);
+  EXPECT_NE(warned.find("fast: nodes 0, slow: nodes 1"), std::string::npos);
+  EXPECT_NE(warned.find("by HEARTH_SLOW_NODES, the rest is fast"), std::string::npos);
+  EXPECT_NE(warned.find("(1.14.0), sees DAX_KMEM: yes, HBW: unknown"), std::string::npos);
+  EXPECT_NE(warned.find("not installed (not needed)"), std::string::npos);
+  facts["machine"]["numa_balancing"] = 0;
+  EXPECT_EQ(info_text(facts).find("MOVES PAGES"), std::string::npos);
 }
 
 }  // namespace
