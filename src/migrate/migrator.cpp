@@ -210,7 +210,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
       moved.there = bytes;
       dropped_clean_.add(bytes);
     } else {
-      moved = backend_->move(run, to);
+      moved = request.dead ? backend_->move_dead(run, to) : backend_->move(run, to);
     }
     const std::uint64_t changed = book(run, to, moved);
     if (to == Tier::fast) pages_->unclaim(bytes - changed);

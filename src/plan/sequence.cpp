@@ -16,7 +16,7 @@ constexpr std::uint64_t kArenaUnit = std::uint64_t{2} << 20;
 
 Sequence* flatten(Plan plan) {
   auto* sequence = new Sequence;
-  std::vector<std::uint64_t> bases;
+  std::vector<std::uint64_t>& bases = sequence->bases;
   for (const Arena& arena : plan.arenas) {
     bases.push_back(sequence->height);
     sequence->height += (arena.bytes + kArenaUnit - 1) / kArenaUnit * kArenaUnit;

@@ -19,6 +19,7 @@ struct Sequence {
   Plan plan;
   std::vector<std::uint64_t> sizes;
   std::vector<arena::Place> places;
+  std::vector<std::uint64_t> bases;  // of the plan's arenas in the common range
   std::uint64_t height = 0;
   std::uint32_t planned = 0;  // entries that are not left to the heap
   std::uint64_t pack_ns = 0;  // what planning took; 0 if the plan was loaded

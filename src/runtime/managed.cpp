@@ -112,6 +112,8 @@ void* allocate_planned(std::size_t bytes) {
     entry = lost();
     if (entry == iteration::Follower::kLost) return nullptr;
   }
+  if (entry >= g.residence.next_at) [[unlikely]]
+    residency_due(entry);
   arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
   void* place = arena->take(entry);
   if (place != nullptr) [[likely]] {

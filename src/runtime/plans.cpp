@@ -269,6 +269,7 @@ void managed_iteration_closed() {
   m.plan->follower.restart();
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();
+  residency_iteration_closed();
   give_back_what_the_heap_kept();
   // Rather a plan that fits now and then than none, once other plans have been tried often enough.
   const bool leave = m.left < kMostLeaves || m.off_average > kMostlyOff;
@@ -292,6 +293,7 @@ void leave_managed(const char* because) {
   Managed& m = g.managed;
   if (!managing()) return;
   m.owner.store(Managed::kNobody, std::memory_order_release);
+  leave_residency();
   g.phase.store(Phase::observe, std::memory_order_release);
   g.detector.forget_period();
   m.idle_pages = true;

@@ -20,6 +20,7 @@
 #include "registry/registry.h"
 #include "runtime/emulation.h"
 #include "runtime/managed.h"
+#include "runtime/residency.h"
 #include "runtime/tiers.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
@@ -111,6 +112,7 @@ struct Runtime {
   iteration::Detector detector{};
   Managed managed{};
   Tiers tiers{};
+  Residence residence{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;

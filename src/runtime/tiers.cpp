@@ -10,6 +10,7 @@
 #include "plan/sequence.h"
 #include "platform/os_memory.h"
 #include "runtime/facts.h"
+#include "runtime/residency.h"
 #include "runtime/state.h"
 #include "tier/node_list.h"
 #include "tier/topology_choice.h"
@@ -229,6 +230,19 @@ void start_tiers() {
   log::info("two tiers: ", t.how);
 }
 
+void settle_pages(Extent pages, Tier tier) {
+  for (std::uintptr_t from = pages.begin(); from < pages.end();) {
+    const Extent run = g.tiers.pages.next_run(tier::extent(from, pages.end()), Tier::none);
+    if (run.bytes == 0) break;
+    if (tier == Tier::fast) {
+      place_fast_first(run);
+    } else {
+      settle(run, Tier::slow);
+    }
+    from = run.end();
+  }
+}
+
 void place(const void* address, std::size_t bytes) {
   Tiers& t = g.tiers;
   if (!t.on) return;
@@ -263,6 +277,8 @@ void place_plan() {
     arena->keep_books(t.pages);
     t.backend->bind({arena->begin(), arena->reserved()}, usual_tier());
   }
+  if (m.plan->sequence->plan.residency.present()) return settle_residency(*m.plan->sequence);
+  leave_residency();
   const auto base = reinterpret_cast<std::uintptr_t>(arena->begin());
   for (const arena::Place& at : m.plan->sequence->places) {
     if (at.planned) place(reinterpret_cast<const void*>(base + at.offset), at.bytes);
@@ -271,7 +287,7 @@ void place_plan() {
 
 void fill_room() {
   Tiers& t = g.tiers;
-  if (!t.on || g.knobs.policy != PolicyName::first_touch) return;
+  if (!t.on || g.residence.plan != nullptr || g.knobs.policy != PolicyName::first_touch) return;
   const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
   if (arena != nullptr) t.migrator.post({.pages = {arena->begin(), arena->height()}, .to = Tier::fast});
 }

@@ -51,6 +51,9 @@ void place(const void* address, std::size_t bytes);
 // What the profile found to be alive at once: a capacity given as a percentage is of that. The first one counts.
 void set_profiled_peak(std::uint64_t bytes);
 
+// Pages of the extent that lie nowhere get this tier, or the other one where there is no room.
+void settle_pages(tier::Extent pages, tier::Tier tier);
+
 // The current plan's places are about to be used, in their order.
 void place_plan();
 

@@ -42,6 +42,8 @@ class Backend {
   // Pages that have not been written since they came from there go back without a copy. False if this backend has no
   // such thing; then move() does it.
   virtual bool drop_clean(Extent pages) = 0;
+  // As move(), but nobody needs the contents: may be quicker, and may keep them all the same.
+  virtual Moved move_dead(Extent pages, Tier to) = 0;
   // Where `count` pages really are, 4 KiB each, from `address` on. 0 or an errno value.
   virtual int locate(const void* address, std::size_t count, Tier* tiers) = 0;
 

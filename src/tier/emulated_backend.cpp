@@ -59,6 +59,9 @@ Moved EmulatedBackend::move(Extent pages, Tier to) {
 
 bool EmulatedBackend::drop_clean(Extent) { return true; }
 
+// As on nodes: a copy like any other.
+Moved EmulatedBackend::move_dead(Extent pages, Tier to) { return move(pages, to); }
+
 int EmulatedBackend::locate(const void*, std::size_t count, Tier* tiers) {
   std::fill_n(tiers, count, Tier::fast);
   return 0;

@@ -24,6 +24,7 @@ class EmulatedBackend final : public Backend {
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
   bool drop_clean(Extent pages) override;
+  Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
   // Moves that took longer than the machine's bandwidth allows, since the host could not copy as fast: bytes.

@@ -93,6 +93,10 @@ Moved NumaBackend::move(Extent pages, Tier to) {
 // The kernel has one copy of a page; where it came from has been given to others.
 bool NumaBackend::drop_clean(Extent) { return false; }
 
+// To give the pages back and take new ones would spare the copy, but not the zeroing and the faults, and what a program
+// off its plan still keeps there would be lost.
+Moved NumaBackend::move_dead(Extent pages, Tier to) { return move(pages, to); }
+
 int NumaBackend::locate(const void* address, std::size_t count, Tier* tiers) {
   void* pages[kBatch];
   int status[kBatch];

@@ -25,6 +25,7 @@ class NumaBackend final : public Backend {
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
   bool drop_clean(Extent pages) override;
+  Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
   const os::NodeMask& nodes(Tier tier) const { return tier == Tier::fast ? fast_ : slow_; }

@@ -48,6 +48,7 @@ class RecordingBackend final : public tier::Backend {
     return moved;
   }
   bool drop_clean(Extent) override { return drops; }
+  Moved move_dead(Extent pages, Tier to) override { return move(pages, to); }
   int locate(const void* address, std::size_t count, Tier* tiers) override {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) + i * kPage;

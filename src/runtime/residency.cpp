@@ -1,0 +1,218 @@
+#include "runtime/residency.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "plan/sequence.h"
+#include "platform/os_clock.h"
+#include "platform/os_memory.h"
+#include "runtime/state.h"
+#include "runtime/tiers.h"
+
+namespace hearth::runtime {
+namespace {
+
+using plan::Move;
+using plan::Stretch;
+using tier::Extent;
+using tier::Tier;
+
+constexpr std::uint64_t kPage = tier::Pages::kPage;
+constexpr std::uint64_t kSettleNs = 60'000'000'000;
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;  // the program is not held up longer by one move
+
+// A live tensor on pages of its own.
+struct Live {
+  std::uint64_t bytes;
+  std::uint32_t serial;
+  std::uintptr_t address;
+};
+
+struct Table {
+  explicit Table(std::uint64_t bytes_) : bytes(bytes_), memory(os::reserve(bytes_, os::page_size())) {
+    if (memory != nullptr && os::commit(memory, bytes) != 0) memory = nullptr;
+  }
+  ~Table() {
+    if (memory != nullptr) os::unmap(memory, bytes);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+  std::uint64_t bytes;
+  void* memory;
+};
+
+std::uint64_t rounded(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// By size, and within a size in order of birth: as a resident is named. The number of them.
+std::uint32_t list_live(Live* live, std::uint32_t limit) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 1; i < limit; ++i) {
+    const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
+    const auto address = tensor.address.load(std::memory_order_acquire);
+    if (tensor.own_pages && address != 0) live[count++] = {tensor.bytes, tensor.serial.value, address};
+  }
+  std::sort(live, live + count,
+            [](const Live& a, const Live& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.serial < b.serial; });
+  return count;
+}
+
+const Live* find(const Live* live, std::uint32_t count, const plan::Resident& resident) {
+  const Live* first = std::partition_point(live, live + count, [&](const Live& l) { return l.bytes < resident.bytes; });
+  const Live* wanted = first + resident.nth;
+  return wanted < live + count && wanted->bytes == resident.bytes ? wanted : nullptr;
+}
+
+// Memory for the tables, enough for the largest plan so far.
+bool make_room(const plan::Residency& plan) {
+  Residence& r = g.residence;
+  const std::uint64_t wanted = std::max(plan.stretches.size(), plan.moves.size()) + 1;
+  if (wanted <= r.allocated) return true;
+  const std::uint64_t count = wanted + wanted / 2;
+  r.stretches = static_cast<Extent*>(os::map_zeroed(rounded(count * sizeof(Extent))));
+  r.tickets = static_cast<migrate::Ticket*>(os::map_zeroed(rounded(count * sizeof(migrate::Ticket))));
+  r.by_due = static_cast<std::uint32_t*>(os::map_zeroed(rounded(count * sizeof(std::uint32_t))));
+  r.allocated = r.stretches != nullptr && r.tickets != nullptr && r.by_due != nullptr ? count : 0;
+  return r.allocated != 0;
+}
+
+// Where the stretches lie.
+void find_stretches(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
+  Residence& r = g.residence;
+  const plan::Residency& plan = sequence.plan.residency;
+  const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
+  r.missing = 0;
+  for (std::size_t i = 0; i < plan.stretches.size(); ++i) {
+    const Stretch& stretch = plan.stretches[i];
+    r.stretches[i] = {};
+    if (!stretch.resident) {
+      const std::uintptr_t begin = base + sequence.bases[stretch.index] + stretch.offset;
+      r.stretches[i] = tier::extent(begin, begin + stretch.bytes);
+    } else if (const Live* found = find(live, count, plan.residents[stretch.index]); found != nullptr) {
+      const std::uintptr_t begin = found->address + stretch.offset;
+      r.stretches[i] = tier::extent(begin, begin + rounded(stretch.bytes));
+    } else {
+      ++r.missing;
+    }
+  }
+}
+
+void order_by_due(const plan::Residency& plan) {
+  Residence& r = g.residence;
+  const auto count = static_cast<std::uint32_t>(plan.moves.size());
+  for (std::uint32_t i = 0; i < count; ++i) r.by_due[i] = i;
+  std::sort(r.by_due, r.by_due + count, [&](std::uint32_t a, std::uint32_t b) {
+    return plan.moves[a].due != plan.moves[b].due ? plan.moves[a].due < plan.moves[b].due : a < b;
+  });
+}
+
+void ask(Extent pages, Tier to, std::uint64_t deadline_ns, bool clean, bool dead, migrate::Ticket* ticket) {
+  if (pages.bytes == 0) return;
+  const migrate::Ticket posted =
+      g.tiers.migrator.post({.pages = pages, .to = to, .deadline_ns = deadline_ns, .clean = clean, .dead = dead});
+  if (ticket != nullptr) *ticket = posted;
+}
+
+// The tier of every page that the plan names, and fast for the others: first what leaves the fast tier, then the rest.
+void bring_home(const plan::Residency& plan, const Live* live, std::uint32_t count) {
+  Residence& r = g.residence;
+  migrate::Migrator& movers = g.tiers.migrator;
+  for (const Tier tier : {Tier::slow, Tier::fast}) {
+    for (std::size_t i = 0; i < plan.stretches.size(); ++i) {
+      if (plan.stretches[i].begin != tier || r.stretches[i].bytes == 0) continue;
+      settle_pages(r.stretches[i], tier);
+      while (g.tiers.pages.of(r.stretches[i]).total() != 0 && movers.ready()) {
+        if (movers.post({.pages = r.stretches[i], .to = tier})) break;
+        movers.drain(kSettleNs);  // the queue is full
+      }
+    }
+    if (!movers.drain(kSettleNs)) log::warn("tensors are still on their way to their tiers after a minute");
+  }
+  // What the plan does not name.
+  const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
+  settle_pages({arena->begin(), arena->height()}, Tier::fast);
+  for (std::uint32_t i = 0; i < count; ++i)
+    settle_pages({reinterpret_cast<void*>(live[i].address), live[i].bytes}, Tier::fast);
+}
+
+void set_next_at() {
+  Residence& r = g.residence;
+  const plan::Residency& plan = *r.plan;
+  r.next_at = Residence::kNever;
+  if (r.next < plan.moves.size()) r.next_at = plan.moves[r.next].at;
+  if (r.next_due < plan.moves.size()) r.next_at = std::min(r.next_at, plan.moves[r.by_due[r.next_due]].due);
+}
+
+void begin_iteration() {
+  g.residence.next = 0;
+  g.residence.next_due = 0;
+  set_next_at();
+}
+
+// The move's time is up. Late ones are counted; some are worth waiting for (Sentinel, HPCA 2021, section 4: case 3).
+void look_at(std::uint32_t index) {
+  Residence& r = g.residence;
+  const migrate::Ticket ticket = r.tickets[index];
+  migrate::Migrator& movers = g.tiers.migrator;
+  if (!ticket || movers.outcome(ticket) != migrate::Outcome::pending) return;
+  ++r.late;
+  if (!r.plan->moves[index].wait) return;
+  const std::uint64_t begin = os::monotonic_ns();
+  movers.wait(ticket, kPatienceNs);
+  r.waited_ns += os::monotonic_ns() - begin;
+}
+
+}  // namespace
+
+void settle_residency(const plan::Sequence& sequence) {
+  Residence& r = g.residence;
+  leave_residency();
+  const plan::Residency& plan = sequence.plan.residency;
+  if (!g.tiers.on || !plan.present() || !make_room(plan)) return;
+  g.tiers.pages.set_capacity(plan.fast_capacity);
+  const std::uint32_t limit = g.registry.slot_limit();
+  const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
+  if (table.memory == nullptr) return;
+  auto* live = static_cast<Live*>(table.memory);
+  const std::uint32_t count = list_live(live, limit);
+  find_stretches(sequence, live, count);
+  if (r.missing != 0) {
+    log::info(r.missing, " tensors that the plan places are not there; the others lie as planned");
+  }
+  order_by_due(plan);
+  bring_home(plan, live, count);
+  g.tiers.pages.restart_peak();
+  r.plan = &plan;
+  const std::uint64_t step = plan.prediction.step_ns;
+  r.entry_ns = sequence.sizes.empty() ? 0 : step / sequence.sizes.size();
+  begin_iteration();
+}
+
+void leave_residency() {
+  g.residence.plan = nullptr;
+  g.residence.next_at = Residence::kNever;
+}
+
+void residency_due(std::uint32_t entry) {
+  Residence& r = g.residence;
+  const plan::Residency& plan = *r.plan;
+  const std::uint64_t now = os::monotonic_ns();
+  for (; r.next < plan.moves.size() && plan.moves[r.next].at <= entry; ++r.next) {
+    const Move& move = plan.moves[r.next];
+    const std::uint64_t deadline = now + (move.due - move.at) * r.entry_ns;
+    ask(r.stretches[move.stretch], move.to, deadline, move.clean, move.dead, &r.tickets[r.next]);
+    ++r.asked;
+  }
+  for (; r.next_due < plan.moves.size() && plan.moves[r.by_due[r.next_due]].due <= entry; ++r.next_due) {
+    look_at(r.by_due[r.next_due]);
+  }
+  set_next_at();
+}
+
+void residency_iteration_closed() {
+  Residence& r = g.residence;
+  if (r.plan == nullptr) return;
+  if (r.next < r.plan->moves.size() || r.next_due < r.plan->moves.size()) residency_due(Residence::kNever - 1);
+  begin_iteration();
+}
+
+}  // namespace hearth::runtime
