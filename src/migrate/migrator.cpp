@@ -180,7 +180,8 @@ void Migrator::work_on(std::uint32_t slot) {
   finish(slot, partly ? Outcome::partial : Outcome::done);
 }
 
-// As much of the run's front as there is room for, claimed.
+// As much of the run's front as there is room for, claimed: whole units where that is one at least, so that no huge
+// page is claimed in part and moves whole.
 Extent Migrator::claimed_front(Extent run) {
   std::uint64_t bytes = page_up(run.bytes);
   while (bytes != 0 && !pages_->claim(bytes)) {
@@ -188,6 +189,8 @@ Extent Migrator::claimed_front(Extent run) {
     const std::uint64_t used = pages_->fast_bytes();
     const std::uint64_t room = used < capacity ? (capacity - used) / tier::Pages::kPage * tier::Pages::kPage : 0;
     bytes = std::min(bytes - tier::Pages::kPage, room);
+    const std::uintptr_t end = (run.begin() + bytes) / kUnit * kUnit;
+    if (end > run.begin()) bytes = end - run.begin();
   }
   return {run.address, bytes};
 }

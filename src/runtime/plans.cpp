@@ -1,5 +1,6 @@
 // Plans come and go: made from a profile or read from a file, followed, judged, moved, left, followed again.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/log.h"
@@ -10,6 +11,7 @@
 #include "runtime/managed.h"
 #include "runtime/phases.h"
 #include "runtime/state.h"
+#include "runtime/tier_facts.h"
 #include "runtime/tiers.h"
 
 namespace hearth::runtime {
@@ -270,6 +272,7 @@ void managed_iteration_closed() {
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();
   residency_iteration_closed();
+  if (std::has_single_bit(m.iterations) && m.iterations > kSettling) check_residency();
   give_back_what_the_heap_kept();
   // Rather a plan that fits now and then than none, once other plans have been tried often enough.
   const bool leave = m.left < kMostLeaves || m.off_average > kMostlyOff;

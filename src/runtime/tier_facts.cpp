@@ -21,31 +21,44 @@ const char* policy_name(config::PolicyName policy) {
   return "";
 }
 
-// Where the kernel has the pages of live tensors, against the books; some of very many. An emulated tier has only its
-// books.
-void check_residency(report::TierFacts& tiers) {
+// Of the extent's pages that have memory: how many are looked for, and how many lie where the books have them.
+void check(tier::Extent pages, std::uint64_t at_most) {
   constexpr std::uint64_t kPage = tier::Pages::kPage;
-  constexpr std::uint64_t kAtMost = 16384;  // pages
-  if (g.tiers.emulating) return;
-  const std::uint32_t limit = g.registry.slot_limit();
-  for (std::uint32_t i = 1; i < limit && tiers.pages_checked < kAtMost; ++i) {
-    const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
-    const auto address = tensor.address.load(std::memory_order_acquire);
-    if (!tensor.own_pages || address == 0) continue;
-    constexpr std::size_t kSample = 64;
-    tier::Tier found[kSample];
-    const std::size_t count = std::min<std::size_t>((tensor.bytes + kPage - 1) / kPage, kSample);
-    if (g.tiers.backend->locate(reinterpret_cast<const void*>(address), count, found) != 0) return;
-    for (std::size_t page = 0; page < count; ++page) {
-      if (found[page] == tier::Tier::none) continue;
-      ++tiers.pages_checked;
-      const tier::Tier booked = g.tiers.pages.at(reinterpret_cast<const void*>(address + page * kPage));
-      tiers.pages_as_booked += booked == found[page] ? 1 : 0;
+  constexpr std::size_t kBatch = 64;
+  Tiers& t = g.tiers;
+  const std::uint64_t count = std::min(pages.bytes / kPage, at_most);
+  for (std::uint64_t done = 0; done < count; done += kBatch) {
+    tier::Tier found[kBatch];
+    const std::uintptr_t begin = pages.begin() + done * kPage;
+    const std::size_t batch = std::min<std::size_t>(count - done, kBatch);
+    if (t.backend->locate(reinterpret_cast<const void*>(begin), batch, found) != 0) return;
+    for (std::size_t i = 0; i < batch; ++i) {
+      const tier::Tier booked = t.pages.at(reinterpret_cast<const void*>(begin + i * kPage));
+      if (found[i] == tier::Tier::none || booked == tier::Tier::none) continue;
+      ++t.pages_checked;
+      t.pages_as_booked += booked == found[i] ? 1 : 0;
     }
   }
 }
 
 }  // namespace
+
+void check_residency() {
+  constexpr std::uint64_t kAtMost = 16384;  // pages
+  constexpr std::uint64_t kOfOne = 512;
+  const Tiers& t = g.tiers;
+  if (!t.on || t.emulating) return;
+  const std::uint64_t limit = t.pages_checked + kAtMost;
+  const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
+  if (arena != nullptr && managing()) check({arena->begin(), arena->height()}, kAtMost / 2);
+  const std::uint32_t slots = g.registry.slot_limit();
+  for (std::uint32_t i = 1; i < slots && t.pages_checked < limit; ++i) {
+    const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
+    const auto address = tensor.address.load(std::memory_order_acquire);
+    const std::uint64_t bytes = (tensor.bytes + tier::Pages::kPage - 1) / tier::Pages::kPage * tier::Pages::kPage;
+    if (tensor.own_pages && address != 0) check({reinterpret_cast<const void*>(address), bytes}, kOfOne);
+  }
+}
 
 report::TierFacts tier_facts() {
   const Tiers& t = g.tiers;
@@ -60,7 +73,9 @@ report::TierFacts tier_facts() {
   tiers.slow_bytes = t.pages.slow_bytes();
   tiers.fast_peak = t.pages.fast_peak();
   tiers.unbound_bytes = t.unbound_bytes;
-  check_residency(tiers);
+  if (t.pages_checked == 0) check_residency();
+  tiers.pages_checked = t.pages_checked;
+  tiers.pages_as_booked = t.pages_as_booked;
   const migrate::MoveStats moves = t.migrator.stats();
   tiers.to_fast = {moves.to_fast.requests, moves.to_fast.bytes, moves.to_fast.busy_ns};
   tiers.to_slow = {moves.to_slow.requests, moves.to_slow.bytes, moves.to_slow.busy_ns};

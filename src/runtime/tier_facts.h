@@ -7,4 +7,8 @@ namespace hearth::runtime {
 
 report::TierFacts tier_facts();
 
+// Asks the kernel for pages of live tensors and of the arena and compares with the books; of very many, some. An
+// emulated tier has only its books.
+void check_residency();
+
 }  // namespace hearth::runtime

@@ -224,6 +224,8 @@ void start_tiers() {
   const bool limited = capacity != 0 && !config::is_percentage(capacity) && g.knobs.policy != PolicyName::all_fast;
   if (limited) t.pages.set_capacity(capacity);
   g.heap.keep_books(t.pages);
+  // A huge page moves as a whole: with tensors side by side on one, each move would take the neighbours along.
+  if (!t.emulating) os::advise_small(const_cast<void*>(g.heap.begin()), g.heap.reserved());
   t.backend->bind({g.heap.begin(), g.heap.reserved()}, usual_tier());
   start_movers();
   t.on = true;
@@ -263,6 +265,7 @@ void set_profiled_peak(std::uint64_t bytes) {
   const std::uint64_t share = g.knobs.fast_capacity;
   if (!config::is_percentage(share) || g.knobs.policy == PolicyName::all_fast) return;
   t.pages.set_capacity(config::share_bytes(share, bytes));
+  g.heap.trim();  // free blocks that are kept would fill the fast tier
   evict_beyond_capacity();
   t.pages.restart_peak();
 }

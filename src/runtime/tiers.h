@@ -31,8 +31,9 @@ struct Tiers {
   tier::Machine machine{};  // of the emulated tiers
   tier::Pages pages;
   migrate::Migrator migrator;
-  char how[320] = {};               // why these tiers, for the report
-  std::uint64_t profiled_peak = 0;  // bytes; 0 = not known
+  char how[320] = {};                                    // why these tiers, for the report
+  std::uint64_t profiled_peak = 0;                       // bytes; 0 = not known
+  std::uint64_t pages_checked = 0, pages_as_booked = 0;  // check_residency()
   std::uint64_t unbound_bytes = 0;  // whose binding the kernel refused: they lie where the first touch puts them
 
   // Emulation: what was charged, and by how much the delays overshot.

@@ -4,7 +4,6 @@ In one boot: each program plain, then under Hearth with everything slow, with a 
 (what exceeds it when the peak is known has to move), and interleaved.
 """
 import json
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,17 +32,6 @@ CASES = (
 )
 
 
-def with_vmstat(command):
-    """Migrated pages before and after; the kernel counts for the whole machine, where nothing else runs."""
-    return ["/bin/sh", "-c", 'grep pgmigrate_ /proc/vmstat; "$@"; status=$?; grep pgmigrate_ /proc/vmstat; exit $status',
-            "sh", *command]
-
-
-def migrated(stdout, name):
-    before, after = (int(value) for value in re.findall(rf"^pgmigrate_{name} (\d+)$", stdout, re.MULTILINE))
-    return after - before
-
-
 def problems_of_tiers(name, case, tiers):
     if not tiers["present"] or tiers["backend"] != "numa":
         yield f"{name}: no tiers of nodes: {tiers}"
@@ -58,10 +46,10 @@ def problems_of_tiers(name, case, tiers):
         yield f"{name}: nothing moved"
 
 
-def problems_of_vmstat(name, tiers, stdout):
+def problems_of_vmstat(name, tiers, migrated):
     """Our counters against the kernel's. Both count pages; the probe at the start moves one that is in no book."""
     ours = (tiers["to_fast"]["bytes"] + tiers["to_slow"]["bytes"]) // PAGE
-    kernels = migrated(stdout, "success")
+    kernels = migrated["pgmigrate_success"]
     if abs(ours - kernels) > 8 + 0.02 * kernels:
         yield f"{name}: {ours} pages moved by our count, {kernels} by the kernel's"
 
@@ -86,7 +74,7 @@ def main():
             jobs.append(plain)
             for case in CASES:
                 report = Path(folder, f"report{len(jobs)}.json")
-                job = guest.Job(f"{label}, {case.name}", with_vmstat(command), where=[options.where, "ranges"],
+                job = guest.Job(f"{label}, {case.name}", command, where=[options.where, "ranges"],
                                 environment={"LD_PRELOAD": options.library, "HEARTH_TIERS": "numa",
                                              "HEARTH_REPORT": str(report), **case.settings})
                 jobs.append(job)
@@ -100,10 +88,10 @@ def main():
             found = list(problems_of_tiers(job.name, case, tiers))
             problems += found
             if not found:
-                problems += problems_of_vmstat(job.name, tiers, result["stdout"])
+                problems += problems_of_vmstat(job.name, tiers, result["migrated"])
                 problems += problems_of_look(job.name, case, result["looks"])
                 print(f"{job.name}: {tiers['fast_bytes']} fast, {tiers['slow_bytes']} slow, {tiers['pages_as_booked']} of "
-                      f"{tiers['pages_checked']} pages as booked, kernel moved {migrated(result['stdout'], 'success')}")
+                      f"{tiers['pages_checked']} pages as booked, {result['migrated']}")
     guest.end(problems, f"{len(checks)} trainings on two tiers, losses equal")
 
 

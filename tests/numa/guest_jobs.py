@@ -5,6 +5,9 @@ usage: guest_jobs.py FOLDER      reads FOLDER/jobs.json, writes FOLDER/results.j
 A job is {"name", "command", "environment", "timeout"}, and "where": [PROGRAM, WORD...] if a look from outside is
 wanted when the command prints 'paused': it runs PROGRAM with the process id and the words. A word 'ranges' stands for
 what the command printed in lines 'range NAME FROM-TO' before. Input is given to the command only after such a look.
+
+A result tells, beside what the command printed, by how much the kernel's counters of migrated pages have grown: they
+count for the whole machine, where nothing else runs.
 """
 import json
 import os
@@ -24,9 +27,14 @@ def look(where, pid, printed):
     return done.stdout if done.returncode == 0 else f"failed: {done.stderr}"
 
 
+def migrations():
+    lines = (line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return {name: int(value) for name, value in lines if name.startswith("pgmigrate_")}
+
+
 def run(job, stderr):
     environment = {**os.environ, **job["environment"]}
-    begin = time.monotonic()
+    begin, before = time.monotonic(), migrations()
     process = subprocess.Popen(job["command"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=stderr, text=True, errors="replace")
     watch = threading.Timer(job["timeout"], process.kill)
@@ -43,6 +51,7 @@ def run(job, stderr):
     timed_out = watch.finished.is_set() and status == -9
     watch.cancel()
     return {"status": status, "timed_out": timed_out, "stdout": "".join(printed), "looks": looks,
+            "migrated": {name: count - before[name] for name, count in migrations().items()},
             "seconds": round(time.monotonic() - begin, 1)}
 
 
@@ -54,7 +63,7 @@ def main(folder):
             try:
                 results[job["name"]] = run(job, stderr)
             except OSError as error:
-                results[job["name"]] = {"status": 127, "timed_out": False, "stdout": "", "looks": [], "seconds": 0,
+                results[job["name"]] = {"status": 127, "timed_out": False, "stdout": "", "looks": [], "migrated": {}, "seconds": 0,
                                         "error": str(error)}
             stderr.seek(0)
             results[job["name"]]["stderr"] = results[job["name"]].pop("error", "") + stderr.read()
