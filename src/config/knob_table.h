@@ -48,8 +48,9 @@
   X(fast_nodes, HEARTH_FAST_NODES, Path, "", "",                                                                       \
     "the fast NUMA nodes, as numactl writes them (0-1,4); empty chooses by speed")                                     \
   X(slow_nodes, HEARTH_SLOW_NODES, Path, "", "", "the slow NUMA nodes; likewise")                                      \
-  X(policy, HEARTH_POLICY, Choice<PolicyName>, "first-touch", "first-touch|interleave|all-fast|all-slow",              \
-    "what lies where: first-touch = fast until it is full, interleave = by HEARTH_INTERLEAVE")                         \
+  X(policy, HEARTH_POLICY, Choice<PolicyName>, "sentinel", "sentinel|first-touch|interleave|all-fast|all-slow",        \
+    "what lies where: sentinel = by a plan of what each tensor gains; first-touch = fast until it is full; "           \
+    "interleave = by HEARTH_INTERLEAVE")                                                                               \
   X(interleave, HEARTH_INTERLEAVE, Integer, "50", "0..100",                                                            \
     "percentage of 2 MiB units that HEARTH_POLICY=interleave places fast")                                             \
   X(machine, HEARTH_MACHINE, Path, "optane-100", "",                                                                   \

@@ -65,17 +65,25 @@ class Planner {
   std::uint64_t planned_bytes() const { return planned_bytes_; }
 
   Plan make() {
-    if (!items_.empty()) pack_all();
+    if (!items_.empty()) {
+      if (options_.tier_of.empty()) {
+        pack_all();
+      } else {
+        pack_by_tier();
+      }
+    }
     plan_.signature = signature_of(plan_.entries);
     return std::move(plan_);
   }
 
  private:
   void collect(const Profile& profile);
-  void add(const Tensor& tensor, std::uint32_t death);
+  void add(const Tensor& tensor, std::uint32_t death, Tier tier);
   void pack_all();
+  void pack_by_tier();
   Packing packed(std::span<const Item> items, bool grouped, std::uint32_t share) const;
   void take_common(const Packing& packing);
+  void take_tier(Tier tier, std::span<const std::size_t> chosen, const Packing& packing);
   void take_separate(const std::vector<Packing>& packings);
   void seal(Arena& arena, const Packing& packing) const;
 
@@ -83,6 +91,7 @@ class Planner {
   Plan plan_;
   std::vector<Item> items_;             // planned entries; Item::group is the index of its class
   std::vector<std::uint32_t> entries_;  // of each item
+  std::vector<Tier> tiers_;             // likewise
   std::map<ClassKey, std::uint32_t> classes_;
   std::uint64_t planned_bytes_ = 0;  // sticks at the largest number
 };
@@ -96,12 +105,14 @@ void Planner::collect(const Profile& profile) {
     if (!born_within(tensor)) continue;
     // Counterparts are dealt out to every tensor of the kind, whichever thread made it and wherever it lies.
     const std::uint32_t death = dies_within(tensor) ? tensor.dies_order : counterparts.next_death(tensor);
-    if (tensor.born_thread == 0 && tensor.bytes >= options_.min_bytes) add(tensor, death);
+    const auto index = static_cast<std::size_t>(&tensor - profile.tensors.data());
+    const Tier tier = index < options_.tier_of.size() ? options_.tier_of[index] : Tier::fast;
+    if (tensor.born_thread == 0 && tensor.bytes >= options_.min_bytes) add(tensor, death, tier);
   }
   plan_.period = last + 1;
 }
 
-void Planner::add(const Tensor& tensor, std::uint32_t death) {
+void Planner::add(const Tensor& tensor, std::uint32_t death, Tier tier) {
   Entry entry;
   entry.bytes = tensor.bytes;
   entry.op = tensor.born;
@@ -116,6 +127,7 @@ void Planner::add(const Tensor& tensor, std::uint32_t death) {
     planned_bytes_ += std::min(left, tensor.bytes);
     items_.push_back({.bytes = tensor.bytes, .birth = entry.birth, .death = entry.death, .group = group});
     entries_.push_back(static_cast<std::uint32_t>(plan_.entries.size()));
+    tiers_.push_back(tier);
   }
   plan_.entries.push_back(entry);
 }
@@ -147,6 +159,38 @@ void Planner::pack_all() {
     take_separate(separate);
   } else {
     take_common(options_.group ? grouped : together);
+  }
+}
+
+void Planner::pack_by_tier() {
+  plan_.costs.lower_bound = peak_of(items_, plan_.period);
+  std::uint64_t heights = 0;
+  for (const Tier tier : {Tier::fast, Tier::slow}) {
+    std::vector<Item> items;
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (tiers_[i] != tier) continue;
+      items.push_back(items_[i]);
+      chosen.push_back(i);
+    }
+    if (items.empty()) continue;
+    const Packing packing = packed(items, false, 50);
+    take_tier(tier, chosen, packing);
+    heights += plan_.arenas.back().bytes;
+  }
+  plan_.costs.separation = heights - std::min(heights, plan_.costs.lower_bound);
+}
+
+void Planner::take_tier(Tier tier, std::span<const std::size_t> chosen, const Packing& packing) {
+  Arena arena;
+  arena.tier = tier;
+  seal(arena, packing);
+  const auto number = static_cast<std::uint32_t>(plan_.arenas.size());
+  plan_.arenas.push_back(arena);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    Entry& entry = plan_.entries[entries_[chosen[i]]];
+    entry.arena = number;
+    entry.offset = packing.offsets[i];
   }
 }
 

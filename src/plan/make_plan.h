@@ -13,11 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
+#include "tier/tier.h"
 
 namespace hearth::plan {
 
@@ -27,6 +29,8 @@ struct PlanOptions {
   double separation_share = 0.01;  // of the peak of planned bytes
   bool group = false;              // neighbouring offsets within a class in a common arena
   PackOptions pack = {};
+  // Of each tensor of the profile; empty = all fast. Entries of one tier have one arena, and nothing else counts then.
+  std::span<const tier::Tier> tier_of = {};
 };
 
 // Memory the profile does not own is not looked at: `profile` may go away afterwards.

@@ -56,10 +56,14 @@ Sequence* guarded(char* why, std::size_t capacity, const Make& make) noexcept {
 
 const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, char* why,
                               std::size_t capacity) noexcept {
-  const auto begin = std::chrono::steady_clock::now();
   PlanOptions options;
   options.min_bytes = min_bytes;
-  Sequence* made = guarded(why, capacity, [&] { return make_plan(profile, options); });
+  return made_sequence([&] { return make_plan(profile, options); }, why, capacity);
+}
+
+const Sequence* made_sequence(const std::function<Result<Plan>()>& make, char* why, std::size_t capacity) noexcept {
+  const auto begin = std::chrono::steady_clock::now();
+  Sequence* made = guarded(why, capacity, make);
   if (made == nullptr) return nullptr;
   const auto spent = std::chrono::steady_clock::now() - begin;
   made->pack_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());

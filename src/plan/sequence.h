@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "arena/layout.h"
+#include "base/result.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
 
@@ -29,5 +31,7 @@ struct Sequence {
 const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, char* why,
                               std::size_t capacity) noexcept;
 const Sequence* load_sequence(const char* path, char* why, std::size_t capacity) noexcept;
+// Of any plan that is being made, and what making it took.
+const Sequence* made_sequence(const std::function<Result<Plan>()>& make, char* why, std::size_t capacity) noexcept;
 
 }  // namespace hearth::plan

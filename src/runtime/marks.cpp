@@ -87,7 +87,7 @@ void op_end() {
   if (thread.depth == 0) return;  // began before we watched
   const std::uint32_t depth = --thread.depth;
   thread.nth = 0;
-  if (g.tiers.emulating) [[unlikely]]
+  if (g.tiers.emulating && !profiling()) [[unlikely]]
     end_charge(depth);
   if (!profiling()) return;
   if (on_main_thread()) perf::drain();

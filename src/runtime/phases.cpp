@@ -207,7 +207,9 @@ void iteration_closed() {
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {
-    remember_duration(now_ns - g.opened_ns);
+    // As long as it would have taken with everything fast.
+    const std::uint64_t charged = g.tiers.charged_ns.load(std::memory_order_relaxed) - g.tiers.charged_before_ns;
+    remember_duration(now_ns - g.opened_ns - std::min(charged, now_ns - g.opened_ns));
   }
   g.iteration.store(closed.number + 1, std::memory_order_relaxed);
   t_thread.op_index = 0;
@@ -218,6 +220,7 @@ void iteration_closed() {
   apply_level();
   if (!profiling()) refresh_report(now_ns);
   g.opened_ns = os::monotonic_ns();
+  g.tiers.charged_before_ns = g.tiers.charged_ns.load(std::memory_order_relaxed);
 }
 
 }  // namespace hearth::runtime

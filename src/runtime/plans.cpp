@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "plan/sequence.h"
+#include "policy/tiered_sequence.h"
 #include "runtime/choice.h"
 #include "runtime/facts.h"
 #include "runtime/managed.h"
@@ -35,6 +36,9 @@ constexpr std::uint32_t kMostLeaves = 6;
 constexpr std::uint64_t kMoveHelps = 8;
 // So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
 constexpr std::uint32_t kSettling = 2;
+
+// The share of the fast tier that plans leave free: one in so many bytes.
+constexpr std::uint64_t kUnforeseen = 64;
 
 // Iterations without a plan after which a former one is followed again if it knows a quarter of their shapes,
 constexpr std::uint32_t kWatch = 32;
@@ -143,6 +147,20 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
   return true;
 }
 
+const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, std::size_t capacity) {
+  const Tiers& t = g.tiers;
+  const bool tiered = t.on && g.knobs.policy == config::PolicyName::sentinel;
+  if (!tiered || t.pages.capacity() == tier::Pages::kUnlimited) {
+    return plan::plan_sequence(profile, g.min_bytes, why, capacity);
+  }
+  policy::SequenceOptions options;
+  options.min_bytes = g.min_bytes;
+  // A little stays free for what no plan foresees.
+  options.fast_capacity = t.pages.capacity() - t.pages.capacity() / kUnforeseen;
+  options.step_ns = g.profile.normal_ns;
+  return policy::tiered_sequence(profile, t.machine, options, why, capacity);
+}
+
 }  // namespace
 
 bool plans_wanted() {
@@ -158,7 +176,7 @@ void adopt_profile(const iteration::Closed& closed) {
   }
   char why[256] = "";
   set_profiled_peak(profile->peak_bytes);
-  const plan::Sequence* sequence = plan::plan_sequence(*profile, g.min_bytes, why, sizeof why);
+  const plan::Sequence* sequence = make_sequence(*profile, why, sizeof why);
   adopt(sequence, closed.signature, why);
 }
 

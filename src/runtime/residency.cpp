@@ -168,7 +168,7 @@ void settle_residency(const plan::Sequence& sequence) {
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
   if (!g.tiers.on || !plan.present() || !make_room(plan)) return;
-  g.tiers.pages.set_capacity(plan.fast_capacity);
+  if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
   const std::uint32_t limit = g.registry.slot_limit();
   const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
   if (table.memory == nullptr) return;

@@ -9,6 +9,8 @@ namespace {
 
 const char* policy_name(config::PolicyName policy) {
   switch (policy) {
+    case config::PolicyName::sentinel:
+      return "sentinel";
     case config::PolicyName::first_touch:
       return "first-touch";
     case config::PolicyName::interleave:

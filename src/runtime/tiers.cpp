@@ -76,6 +76,12 @@ bool use_nodes() {
     return false;
   }
   t.numa.init(choice.fast, choice.slow);
+  // What plans reckon with: the nodes' own speeds are in no table of the kernel that can be relied on.
+  char why[384] = "";
+  if (!machine::named_machine(g.knobs.machine.c_str(), &t.machine, why, sizeof why)) {
+    log::warn("HEARTH_MACHINE: ", why, "; plans reckon with optane-100");
+    machine::named_machine("optane-100", &t.machine, why, sizeof why);
+  }
   if (!permitted()) return false;
   t.backend = &t.numa;
   text::Writer how(t.how, sizeof t.how);
@@ -180,6 +186,7 @@ void place_run(Extent run) {
       return place_interleaved(run);
     case PolicyName::all_fast:
     case PolicyName::first_touch:
+    case PolicyName::sentinel:  // until there is a plan
       return place_fast_first(run);
   }
 }
@@ -290,7 +297,9 @@ void place_plan() {
 
 void fill_room() {
   Tiers& t = g.tiers;
-  if (!t.on || g.residence.plan != nullptr || g.knobs.policy != PolicyName::first_touch) return;
+  if (!t.on || g.residence.plan != nullptr ||
+      (g.knobs.policy != PolicyName::first_touch && g.knobs.policy != PolicyName::sentinel))
+    return;
   const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
   if (arena != nullptr) t.migrator.post({.pages = {arena->begin(), arena->height()}, .to = Tier::fast});
 }

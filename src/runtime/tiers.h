@@ -37,6 +37,7 @@ struct Tiers {
   std::uint64_t unbound_bytes = 0;  // whose binding the kernel refused: they lie where the first touch puts them
 
   // Emulation: what was charged, and by how much the delays overshot.
+  std::uint64_t charged_before_ns = 0;  // when the open iteration began
   std::atomic<std::uint64_t> charges{0};
   std::atomic<std::uint64_t> charged_ns{0};    // beyond what the op took by itself
   std::atomic<std::uint64_t> overshoot_ns{0};  // the delay's own error

@@ -1,0 +1,16 @@
+#include "policy/tiered_sequence.h"
+
+#include "policy/tiered_plan.h"
+
+namespace hearth::policy {
+
+const plan::Sequence* tiered_sequence(const profile::Profile& profile, const tier::Machine& machine,
+                                      const SequenceOptions& options, char* why, std::size_t capacity) noexcept {
+  TierOptions how;
+  how.fast_capacity = options.fast_capacity;
+  how.step_ns = static_cast<double>(options.step_ns);
+  how.plan.min_bytes = options.min_bytes;
+  return plan::made_sequence([&] { return tiered_plan(profile, machine, how); }, why, capacity);
+}
+
+}  // namespace hearth::policy

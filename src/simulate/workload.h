@@ -1,0 +1,58 @@
+// Workload: one iteration as the simulator and the policies see it: ops with durations, objects that can lie on either
+// tier, and what each op moves of each object between core and memory.
+//
+// Objects are what Hearth can place: tensors on pages of their own, of at least min_bytes. A tensor that outlives the
+// iteration and its counterpart of the former one are one object, since they share a place (plan/make_plan.h). What is
+// no object lies in fast memory whatever the policy, and its traffic counts as the op's own time.
+//
+// A plain value; making one allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace hearth::simulate {
+
+struct Use {
+  std::uint32_t object = 0;
+  double read = 0;  // bytes
+  double write = 0;
+};
+
+struct Op {
+  double self_ns = 0;           // with everything fast
+  std::uint32_t first_use = 0;  // into Workload::uses, in order of ops
+  std::uint32_t uses = 0;
+};
+
+// Alive while the clock of births and deaths (Workload::period places) is in [from, to).
+struct Span {
+  std::uint32_t from = 0, to = 0;
+};
+
+struct Object {
+  std::uint64_t bytes = 0;   // whole pages
+  std::uint32_t tensor = 0;  // index into Profile::tensors: of the iteration's own, where there are two
+  bool resident = false;     // alive all the time: weights, optimizer state
+  Span alive[2];             // the second is empty but for objects that live across the iteration's end
+};
+
+struct Workload {
+  std::vector<Op> ops;
+  std::vector<Use> uses;
+  std::vector<Object> objects;  // residents first, then by birth
+  std::uint32_t period = 0;
+  double rest_ns = 0;  // of the iteration, outside all ops
+  double step_ns = 0;  // with everything fast
+};
+
+struct WorkloadOptions {
+  std::uint64_t min_bytes = 16384;
+  double step_ns = 0;  // what an iteration takes that is not being profiled; 0 = as in the profile
+};
+
+Workload make_workload(const profile::Profile& profile, const WorkloadOptions& options);
+
+}  // namespace hearth::simulate
