@@ -26,6 +26,7 @@ struct Live {
   std::uint64_t bytes;
   std::uint32_t serial;
   std::uintptr_t address;
+  std::uint64_t fast;  // bytes from its begin that are to lie fast as an iteration begins
 };
 
 struct Table {
@@ -49,16 +50,16 @@ std::uint32_t list_live(Live* live, std::uint32_t limit) {
   for (std::uint32_t i = 1; i < limit; ++i) {
     const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
     const auto address = tensor.address.load(std::memory_order_acquire);
-    if (tensor.own_pages && address != 0) live[count++] = {tensor.bytes, tensor.serial.value, address};
+    if (tensor.own_pages && address != 0) live[count++] = {tensor.bytes, tensor.serial.value, address, tensor.bytes};
   }
   std::sort(live, live + count,
             [](const Live& a, const Live& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.serial < b.serial; });
   return count;
 }
 
-const Live* find(const Live* live, std::uint32_t count, const plan::Resident& resident) {
-  const Live* first = std::partition_point(live, live + count, [&](const Live& l) { return l.bytes < resident.bytes; });
-  const Live* wanted = first + resident.nth;
+Live* find(Live* live, std::uint32_t count, const plan::Resident& resident) {
+  Live* first = std::partition_point(live, live + count, [&](const Live& l) { return l.bytes < resident.bytes; });
+  Live* wanted = first + resident.nth;
   return wanted < live + count && wanted->bytes == resident.bytes ? wanted : nullptr;
 }
 
@@ -76,7 +77,7 @@ bool make_room(const plan::Residency& plan) {
 }
 
 // Where the stretches lie.
-void find_stretches(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
+void find_stretches(const plan::Sequence& sequence, Live* live, std::uint32_t count) {
   Residence& r = g.residence;
   const plan::Residency& plan = sequence.plan.residency;
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
@@ -87,9 +88,10 @@ void find_stretches(const plan::Sequence& sequence, const Live* live, std::uint3
     if (!stretch.resident) {
       const std::uintptr_t begin = base + sequence.bases[stretch.index] + stretch.offset;
       r.stretches[i] = tier::extent(begin, begin + stretch.bytes);
-    } else if (const Live* found = find(live, count, plan.residents[stretch.index]); found != nullptr) {
+    } else if (Live* found = find(live, count, plan.residents[stretch.index]); found != nullptr) {
       const std::uintptr_t begin = found->address + stretch.offset;
       r.stretches[i] = tier::extent(begin, begin + rounded(stretch.bytes));
+      if (stretch.begin == Tier::slow) found->fast = std::min(found->fast, stretch.offset);
     } else {
       ++r.missing;
     }
@@ -112,26 +114,37 @@ void ask(Extent pages, Tier to, std::uint64_t deadline_ns, bool clean, bool dead
   if (ticket != nullptr) *ticket = posted;
 }
 
-// The tier of every page that the plan names, and fast for the others: first what leaves the fast tier, then the rest.
-void bring_home(const plan::Residency& plan, const Live* live, std::uint32_t count) {
-  Residence& r = g.residence;
+// The pages lie there, or will: those that lie nowhere at once, the others when the movers get to them.
+void bring(Extent pages, Tier tier) {
+  if (pages.bytes == 0) return;
+  settle_pages(pages, tier);
+  const tier::Residency residency = g.tiers.pages.of(pages);
+  if ((tier == Tier::fast ? residency.slow : residency.fast) == 0) return;
   migrate::Migrator& movers = g.tiers.migrator;
-  for (const Tier tier : {Tier::slow, Tier::fast}) {
-    for (std::size_t i = 0; i < plan.stretches.size(); ++i) {
-      if (plan.stretches[i].begin != tier || r.stretches[i].bytes == 0) continue;
-      settle_pages(r.stretches[i], tier);
-      while (g.tiers.pages.of(r.stretches[i]).total() != 0 && movers.ready()) {
-        if (movers.post({.pages = r.stretches[i], .to = tier})) break;
-        movers.drain(kSettleNs);  // the queue is full
-      }
-    }
-    if (!movers.drain(kSettleNs)) log::warn("tensors are still on their way to their tiers after a minute");
+  while (!movers.post({.pages = pages, .to = tier}) && movers.ready()) movers.drain(kSettleNs);  // the queue was full
+}
+
+void wait_for_all() {
+  if (!g.tiers.migrator.drain(kSettleNs)) log::warn("tensors are still on their way to their tiers after a minute");
+}
+
+// First what leaves the fast tier, then the rest: what the plan does not name lies fast.
+void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
+  const Residence& r = g.residence;
+  const plan::Plan& plan = sequence.plan;
+  const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
+  for (std::size_t i = 0; i < plan.residency.stretches.size(); ++i) {
+    if (plan.residency.stretches[i].begin == Tier::slow) bring(r.stretches[i], Tier::slow);
   }
-  // What the plan does not name.
-  const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
-  settle_pages({arena->begin(), arena->height()}, Tier::fast);
-  for (std::uint32_t i = 0; i < count; ++i)
-    settle_pages({reinterpret_cast<void*>(live[i].address), live[i].bytes}, Tier::fast);
+  wait_for_all();
+  for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
+    const std::uintptr_t begin = base + sequence.bases[i];
+    if (plan.arenas[i].tier == Tier::fast) bring(tier::extent(begin, begin + plan.arenas[i].bytes), Tier::fast);
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    bring(tier::extent(live[i].address, live[i].address + rounded(live[i].fast)), Tier::fast);
+  }
+  wait_for_all();
 }
 
 void set_next_at() {
@@ -179,8 +192,11 @@ void settle_residency(const plan::Sequence& sequence) {
     log::info(r.missing, " tensors that the plan places are not there; the others lie as planned");
   }
   order_by_due(plan);
-  bring_home(plan, live, count);
+  bring_home(sequence, live, count);
   g.tiers.pages.restart_peak();
+  log::info("residency by ", plan.policy.c_str(), ": a step of ", plan.prediction.step_ns / 1000, " us foreseen, ",
+            plan.prediction.all_fast_ns / 1000, " all fast, ", plan.prediction.all_slow_ns / 1000, " all slow; ",
+            plan.prediction.fast_peak >> 10, " KiB fast, ", g.tiers.pages.fast_bytes() >> 10, " KiB now");
   r.plan = &plan;
   const std::uint64_t step = plan.prediction.step_ns;
   r.entry_ns = sequence.sizes.empty() ? 0 : step / sequence.sizes.size();

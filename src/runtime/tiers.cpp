@@ -297,9 +297,9 @@ void place_plan() {
 
 void fill_room() {
   Tiers& t = g.tiers;
-  if (!t.on || g.residence.plan != nullptr ||
-      (g.knobs.policy != PolicyName::first_touch && g.knobs.policy != PolicyName::sentinel))
-    return;
+  if (!t.on) return;
+  if (g.residence.plan != nullptr) return settle_residency(*g.managed.plan->sequence);
+  if ((g.knobs.policy != PolicyName::first_touch && g.knobs.policy != PolicyName::sentinel)) return;
   const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
   if (arena != nullptr) t.migrator.post({.pages = {arena->begin(), arena->height()}, .to = Tier::fast});
 }
