@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Is the emulated slow tier as slow as its machine's figures say?
+
+Four ops whose traffic is known: a large add, an Adam step on one large parameter, a matrix product, a gather of rows.
+Each runs with everything fast and with everything slow (HEARTH_TIERS=emulated), in turn, and the slow time is compared
+with what the roofline of docs/tiers.md predicts from the fast one: max(fast time, time of the traffic). Shown is the
+median over the rounds, and the error of the emulation against the prediction.
+
+--machine FILE is a machine.json with two tiers, as `hearth probe --scale optane-100 -o FILE` writes it."""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+import runs
+
+FLOAT = 4
+ELEMENTS = 16 << 20  # of the large tensors: 64 MiB, beyond any cache
+ROWS, WIDTH, GATHERED = 1 << 20, 64, 1 << 17
+SIDE = 2048
+
+PROGRAM = """
+import json, sys, time, torch
+torch.set_num_threads(int(sys.argv[2])); torch.manual_seed(0)
+n, rows, width, gathered, side, repeats = map(int, sys.argv[3:9])
+which = sys.argv[1]
+if which == "add":
+    a, b, out = torch.ones(n), torch.ones(n), torch.empty(n)
+    step = lambda: torch.add(a, b, out=out)
+elif which == "adam":
+    p = torch.nn.Parameter(torch.ones(n)); p.grad = torch.ones(n)
+    optimizer = torch.optim.Adam([p], foreach=False)
+    step = optimizer.step
+elif which == "product":
+    a, b, out = torch.ones(side, side), torch.ones(side, side), torch.empty(side, side)
+    step = lambda: torch.mm(a, b, out=out)
+else:
+    table = torch.ones(rows, width); index = torch.randint(rows, (gathered,))
+    step = lambda: torch.nn.functional.embedding(index, table)
+times = []
+for _ in range(repeats + 2):
+    begin = time.perf_counter_ns(); step(); times.append(time.perf_counter_ns() - begin)
+print(json.dumps(times[2:]))
+"""
+
+
+def seconds(traffic, speed):
+    """traffic: (bytes read, bytes written)"""
+    return traffic[0] / speed["read"] + traffic[1] / speed["write"]
+
+
+def predictions(machine):
+    """op: seconds of its traffic with everything slow; None for Adam, whose ops each have a roofline of their own."""
+    slow = machine["slow"]
+    large = ELEMENTS * FLOAT
+    cores = machine["cores"] or 1
+    by_latency = GATHERED * slow["latency_ns"] * 1e-9 / (machine["outstanding"] * cores)
+    by_bytes = GATHERED * WIDTH * FLOAT / slow["read"]
+    gathered = GATHERED * WIDTH * FLOAT
+    return {
+        "add": seconds((2 * large, large), slow),
+        # exp_avg.lerp_, exp_avg_sq.mul_, .addcmul_, sqrt, / bias, + eps, param.addcdiv_: operands of each, in turn
+        "adam": seconds((2 * large, large), slow) + seconds((large, large), slow) + seconds((3 * large, large), slow) +
+        seconds((large, large), slow) + 2 * seconds((large, large), slow) + seconds((3 * large, large), slow),
+        "product": seconds((2 * SIDE * SIDE * FLOAT, SIDE * SIDE * FLOAT), slow),
+        "gather": max(by_latency, by_bytes) + seconds((GATHERED * 8, gathered), slow),
+    }
+
+
+def run(op, policy, arguments, python):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
+    environment.update(LD_PRELOAD=str(arguments.library), HEARTH_TIERS="emulated", HEARTH_POLICY=policy,
+                       HEARTH_MACHINE=str(arguments.machine), HEARTH_PROFILE="off")
+    words = [op, arguments.threads, ELEMENTS, ROWS, WIDTH, GATHERED, SIDE, arguments.repeats]
+    done = subprocess.run([python, "-c", PROGRAM, *map(str, words)], env=environment, capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"{op} with {policy}: {done.stderr[-500:]}")
+    return statistics.median(json.loads(done.stdout.splitlines()[-1])) / 1e9
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=pathlib.Path, default=runs.PROJECT / "build/lib/libhearth.so")
+    parser.add_argument("--machine", type=pathlib.Path, required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=7)
+    arguments = parser.parse_args()
+    predicted = predictions(json.loads(arguments.machine.read_text(encoding="utf-8"))["machine"])
+    rows = []
+    for op, traffic in predicted.items():
+        fast, slow = [], []
+        for _ in range(arguments.rounds):
+            fast.append(run(op, "all-fast", arguments, arguments.python))
+            slow.append(run(op, "all-slow", arguments, arguments.python))
+        expected = max(statistics.median(fast), traffic)
+        measured = statistics.median(slow)
+        rows.append((op, f"{statistics.median(fast) * 1e3:.2f}", f"{traffic * 1e3:.2f}", f"{expected * 1e3:.2f}",
+                     f"{measured * 1e3:.2f}", f"{(measured / expected - 1) * 100:+.1f} %"))
+    print(runs.markdown(("op", "all fast, ms", "its traffic from slow, ms", "predicted, ms", "emulated, ms", "error"), rows))
+
+
+if __name__ == "__main__":
+    main()
