@@ -52,18 +52,20 @@ def seconds(traffic, speed):
     return traffic[0] / speed["read"] + traffic[1] / speed["write"]
 
 
-def predictions(machine):
-    """op: seconds of its traffic with everything slow; None for Adam, whose ops each have a roofline of their own."""
+def predictions(machine, version):
+    """op: seconds of its traffic with everything slow."""
     slow = machine["slow"]
     large = ELEMENTS * FLOAT
     cores = machine["cores"] or 1
     by_latency = GATHERED * slow["latency_ns"] * 1e-9 / (machine["outstanding"] * cores)
     by_bytes = GATHERED * WIDTH * FLOAT / slow["read"]
     gathered = GATHERED * WIDTH * FLOAT
+    # PyTorch 1.x updates the first moment by mul_ and add_, which reads and writes it once more than lerp_ does.
+    first_moment = seconds((large, large), slow) if version.startswith("1.") else 0
     return {
         "add": seconds((2 * large, large), slow),
         # exp_avg.lerp_, exp_avg_sq.mul_, .addcmul_, sqrt, / bias, + eps, param.addcdiv_: operands of each, in turn
-        "adam": seconds((2 * large, large), slow) + seconds((large, large), slow) + seconds((3 * large, large), slow) +
+        "adam": first_moment + seconds((2 * large, large), slow) + seconds((large, large), slow) + seconds((3 * large, large), slow) +
         seconds((large, large), slow) + 2 * seconds((large, large), slow) + seconds((3 * large, large), slow),
         "product": seconds((2 * SIDE * SIDE * FLOAT, SIDE * SIDE * FLOAT), slow),
         "gather": max(by_latency, by_bytes) + seconds((GATHERED * 8, gathered), slow),
@@ -91,7 +93,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
-    predicted = predictions(json.loads(arguments.machine.read_text(encoding="utf-8"))["machine"])
+    version = subprocess.run([arguments.python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
+                             text=True, check=True).stdout
+    predicted = predictions(json.loads(arguments.machine.read_text(encoding="utf-8"))["machine"], version)
     rows = []
     for op, traffic in predicted.items():
         fast, slow = [], []

@@ -68,6 +68,49 @@ void announce(const c10::IValue& value, std::uint32_t access, int depth = 0) {
   }
 }
 
+struct Rows {
+  std::uint64_t count = 0;  // 0: not to be told
+  std::uint64_t bytes = 0;
+};
+
+// The one index tensor, of an argument that is a tensor or a list in which only the first element is one.
+const at::Tensor* index_tensor(const c10::IValue& value) {
+  if (value.isTensor()) return &value.toTensor();
+  if (!value.isList()) return nullptr;
+  const auto list = value.toListRef();
+  if (list.size() != 1 || !list[0].isTensor()) return nullptr;
+  return &list[0].toTensor();
+}
+
+// What the op touches of its gathered argument.
+template <class Inputs>  // an ArrayRef of const values in some versions
+Rows rows_of(const OperatorRules& rules, const Inputs& inputs) {
+  const auto gathered = static_cast<std::size_t>(rules.gathered);
+  const auto indices = static_cast<std::size_t>(rules.indices);
+  if (indices >= inputs.size() || !inputs[gathered].isTensor()) return {};
+  const at::Tensor* index = index_tensor(inputs[indices]);
+  const at::Tensor& from = inputs[gathered].toTensor();
+  if (index == nullptr || !index->defined() || !from.defined() || from.is_sparse() || from.dim() == 0) return {};
+  if (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte) return {};  // a mask: any number of rows
+  const auto item = static_cast<std::uint64_t>(from.itemsize());
+  if (rules.row == OperatorRules::Row::element) return {static_cast<std::uint64_t>(index->numel()), item};
+  const bool along_0 = rules.row == OperatorRules::Row::slice || (inputs[1].isInt() && inputs[1].toInt() == 0);
+  if (!along_0 || from.size(0) == 0) return {};
+  return {static_cast<std::uint64_t>(index->numel()), static_cast<std::uint64_t>(from.numel() / from.size(0)) * item};
+}
+
+// False if it touches no less than all of it.
+bool announce_gather(const at::Tensor& tensor, const Rows& rows, std::uint32_t access) {
+  if (!tensor.has_storage()) return false;
+  c10::StorageImpl* storage = tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+  if (storage == nullptr || storage->device_type() != c10::DeviceType::CPU) return false;
+  const void* data = compat::data_of(*storage);
+  const std::uint64_t span = span_of(*tensor.unsafeGetTensorImpl(), storage->nbytes());
+  if (data == nullptr || rows.count == 0 || rows.bytes == 0 || rows.count >= span / rows.bytes) return false;
+  g_bridge->gather(data, storage->nbytes(), rows.count, rows.bytes, access);
+  return true;
+}
+
 bool has_bit(std::uint64_t bits, std::size_t index) { return index < 64 && ((bits >> index) & 1) != 0; }
 
 }  // namespace
@@ -86,7 +129,10 @@ void announce_inputs(const at::RecordFunction& function, const c10::FunctionSche
     const bool reads = i >= 64 || has_bit(rules.read, i);
     const std::uint32_t access = static_cast<std::uint32_t>(reads ? HEARTH_ACCESS_READ : 0) |
                                  static_cast<std::uint32_t>(has_bit(written, i) ? HEARTH_ACCESS_WRITE : 0);
-    if (access != 0) announce(inputs[i], access);
+    if (access == 0) continue;
+    const bool gathered = rules.gathered >= 0 && i == static_cast<std::size_t>(rules.gathered);
+    if (gathered && announce_gather(inputs[i].toTensor(), rows_of(rules, inputs), access)) continue;
+    announce(inputs[i], access);
   }
 }
 

@@ -63,6 +63,28 @@ constexpr std::string_view kOverwrites[] = {
     "geometric_",     "log_normal_",    "normal_",    "random_", "uniform_", "zero_",
 };
 
+struct Gather {
+  std::string_view op;
+  int indices;
+  OperatorRules::Row row;
+};
+
+// Operators that touch the rows of their first argument that another one names.
+constexpr Gather kGathers[] = {
+    {"_embedding_bag", 1, OperatorRules::Row::slice},
+    {"_embedding_bag_forward_only", 1, OperatorRules::Row::slice},
+    {"_index_put_impl_", 1, OperatorRules::Row::slice},
+    {"embedding", 1, OperatorRules::Row::slice},
+    {"embedding_renorm_", 1, OperatorRules::Row::slice},
+    {"gather", 2, OperatorRules::Row::element},
+    {"index", 1, OperatorRules::Row::slice},
+    {"index_add_", 2, OperatorRules::Row::dimension},
+    {"index_copy_", 2, OperatorRules::Row::dimension},
+    {"index_put_", 1, OperatorRules::Row::slice},
+    {"index_select", 2, OperatorRules::Row::dimension},
+    {"scatter_add_", 2, OperatorRules::Row::element},
+};
+
 template <std::size_t n>
 bool contains(const std::string_view (&sorted)[n], std::string_view text) {
   return std::binary_search(std::begin(sorted), std::end(sorted), text);
@@ -134,6 +156,15 @@ void add_arguments(const c10::FunctionSchema& schema, bool overwrites, bool out_
   }
 }
 
+void add_gather(std::string_view op, std::size_t arguments, OperatorRules& rules) {
+  for (const Gather& gather : kGathers) {
+    if (gather.op != op || static_cast<std::size_t>(gather.indices) >= arguments) continue;
+    rules.gathered = 0;
+    rules.indices = gather.indices;
+    rules.row = gather.row;
+  }
+}
+
 // `out` may get new storage while the operator runs, so it is announced where it is returned.
 bool returns_out(const c10::FunctionSchema& schema) {
   const auto& arguments = schema.arguments();
@@ -153,6 +184,7 @@ OperatorRules derive_rules(const c10::FunctionSchema& schema) {
   }
   const bool out_is_returned = returns_out(schema);
   if (!ours || !makes_like(op)) add_arguments(schema, ours && contains(kOverwrites, op), out_is_returned, rules);
+  if (ours) add_gather(op, schema.arguments().size(), rules);
   const auto& returns = schema.returns();
   for (std::size_t i = 0; i < returns.size(); ++i) {
     const bool fresh = returns[i].alias_info() == nullptr;

@@ -23,6 +23,15 @@ struct OperatorRules {
   // Bits of `written` that hold only when the boolean argument `training` is true; -1: no such argument.
   std::uint64_t written_in_training = 0;
   int training = -1;
+  // Argument of which only the rows are touched that the argument `indices` names (a tensor or a list of one); -1:
+  // none.
+  int gathered = -1;
+  int indices = -1;
+  enum class Row : std::uint8_t {
+    slice,
+    dimension,
+    element
+  } row = Row::slice;  // along 0; along argument 1; one element
   bool touches_nothing() const { return (read | written | returned_written) == 0; }
 };
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define HEARTH_BRIDGE_VERSION 1u
+#define HEARTH_BRIDGE_VERSION 2u
 
 // How much the adapter reports; each level includes the ones before it.
 enum hearth_bridge_level {
@@ -50,6 +50,9 @@ typedef struct hearth_bridge {
   void (*release)(void* pointer);
   // One line for the user; level 0 error, 1 warning, 2 info, 3 debug.
   void (*log)(uint32_t level, const char* message);
+  // As operand(), for one of which only some rows are touched, wherever they lie: `rows` of `row_bytes` bytes each, by
+  // the op's indices (repeated ones count each time). Less than the storage; else operand() is called.
+  void (*gather)(const void* storage, uint64_t storage_bytes, uint64_t rows, uint64_t row_bytes, uint32_t access);
 } hearth_bridge;
 
 typedef struct hearth_adapter {

@@ -97,11 +97,7 @@ void op_end() {
   log_event(event);
 }
 
-void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t view_bytes, std::uint32_t access) {
-  if (!tracking() || storage == nullptr) return;
-  if (g.tiers.emulating) [[unlikely]]
-    charge_operand(storage, storage_bytes, view_bytes, access);
-  if (!profiling()) return;
+void log_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
   const TensorSlot slot = g.registry.find(storage);
   if (!slot) {
     g.counters.unknown_operands.fetch_add(1, std::memory_order_relaxed);
@@ -110,10 +106,25 @@ void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t vie
   hearth_event event{};
   event.type = HEARTH_EVENT_OPERAND;
   event.tensor = g.registry.at(slot).serial.value;
-  event.bytes = view_bytes;
+  event.bytes = bytes;
   event.access = static_cast<std::uint8_t>(access);
-  if (view_bytes < storage_bytes) event.flags = HEARTH_EVENT_FLAG_VIEW;
+  if (bytes < storage_bytes) event.flags = HEARTH_EVENT_FLAG_VIEW;
   log_event(event);
+}
+
+void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t view_bytes, std::uint32_t access) {
+  if (!tracking() || storage == nullptr) return;
+  if (g.tiers.emulating) [[unlikely]]
+    charge_operand(storage, storage_bytes, view_bytes, access);
+  if (profiling()) log_operand(storage, storage_bytes, view_bytes, access);
+}
+
+void gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
+            std::uint32_t access) {
+  if (!tracking() || storage == nullptr) return;
+  if (g.tiers.emulating) [[unlikely]]
+    charge_gather(storage, storage_bytes, rows, row_bytes, access);
+  if (profiling()) log_operand(storage, storage_bytes, rows * row_bytes, access);
 }
 
 void step(hearth_event_type type, std::uint32_t name, std::uint64_t optimizer) {
@@ -147,8 +158,8 @@ void bridge_log(std::uint32_t level, const char* message) { log::write(static_ca
 }  // namespace
 
 constinit const hearth_bridge kBridge = {
-    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,          op_begin, op_end,    operand, step_begin, step_end,
-    module_enter,          module_exit,           bridge_allocate, release,  bridge_log};
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,          op_begin, op_end,     operand, step_begin, step_end,
+    module_enter,          module_exit,           bridge_allocate, release,  bridge_log, gather};
 
 void mark_begin() {
   if (!tracking()) return;

@@ -77,6 +77,10 @@ void operand(const void* storage, std::uint64_t bytes, std::uint64_t view, std::
   record('O', "%llu %llu %llu %u", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(storage)),
          static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(view), access);
 }
+// Written down as the operand that it is, of the bytes that its rows have.
+void gather(const void* storage, std::uint64_t bytes, std::uint64_t rows, std::uint64_t row, std::uint32_t access) {
+  operand(storage, bytes, rows * row, access);
+}
 void step_begin(std::uint32_t name, std::uint64_t optimizer) {
   record('S', "%u %llu", name, static_cast<unsigned long long>(optimizer));
 }
@@ -98,8 +102,8 @@ void release(void* pointer) {
 void log_line(std::uint32_t level, const char* message) { std::fprintf(stderr, "recorder %u: %s\n", level, message); }
 
 const hearth_bridge kBridge = {
-    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,  operand, step_begin, step_end,
-    module_enter,          module_exit,           allocate, release,  log_line};
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,   operand, step_begin, step_end,
+    module_enter,          module_exit,           allocate, release,  log_line, gather};
 
 }  // namespace
 

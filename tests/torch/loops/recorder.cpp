@@ -59,6 +59,7 @@ void op_end() {
   if (recording()) --g_depth;
 }
 void operand(const void*, std::uint64_t, std::uint64_t, std::uint32_t) {}
+void gather(const void*, std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) {}
 void step_begin(std::uint32_t name, std::uint64_t optimizer) {
   if (recording()) std::fprintf(g_out, "S %u %u\n", name, optimizer_number(optimizer));
 }
@@ -71,8 +72,8 @@ void release(void* pointer) { g_free(pointer); }
 void log_line(std::uint32_t, const char* message) { std::fprintf(stderr, "recorder: %s\n", message); }
 
 constexpr hearth_bridge kBridge{
-    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,  operand, step_begin, step_end,
-    module_event,          module_event,          allocate, release,  log_line};
+    HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,   operand, step_begin, step_end,
+    module_event,          module_event,          allocate, release,  log_line, gather};
 hearth_adapter g_adapter{};
 
 int find_c10(dl_phdr_info* info, std::size_t, void* name) {
