@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/json_text.h"
+#include "plan/residency_json.h"
 #include "plan/validate.h"
 #include "platform/text_file.h"
 #include "profile/classes.h"
@@ -48,11 +49,6 @@ bool read_lifetime(JsonText& text, Arena& arena) {
   return text.fail("there is no such lifetime");
 }
 
-bool read_tier(JsonText& text) {
-  std::string_view name;
-  return text.string(name) && (name == "fast" || text.fail("there is no such tier"));
-}
-
 bool read_arena(JsonText& text, Arena& arena) {
   std::uint32_t frequency = 0;
   constexpr std::uint32_t kNoFrequency = std::numeric_limits<std::uint32_t>::max();
@@ -64,7 +60,7 @@ bool read_arena(JsonText& text, Arena& arena) {
           case 1:
             return text.number_or_null(frequency, kNoFrequency);
           case 2:
-            return read_tier(text);
+            return read_tier(text, arena.tier);
           case 3:
             return text.number(arena.bytes);
           case 4:
@@ -122,11 +118,14 @@ bool read_plan(JsonText& text, Plan& plan) {
         return text.list([&] { return read_arena(text, plan.arenas.emplace_back()); });
       case 6:
         return read_columns(text);
-      default:
+      case 7:
         return text.list([&] { return read_entry(text, plan.entries.emplace_back()); });
+      default:
+        return read_residency(text, plan.residency);
     }
   };
-  return text.object({"schema_version", "signature", "min_bytes", "period", "costs", "arenas", "columns", "entries"},
+  return text.object({"schema_version", "signature", "min_bytes", "period", "costs", "arenas", "columns", "entries",
+                      "residency"},
                      member) &&
          text.end("plan");
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "plan/residency_json.h"
 #include "platform/text_file.h"
 #include "profile/classes.h"
 
@@ -19,7 +20,7 @@ void write_arena(std::string& out, const Arena& arena) {
   out += "    {\"lifetime\": ";
   out += arena.mixed ? "\"mixed\"" : std::string("\"") + profile::lifetime_name(arena.lifetime) + "\"";
   out += ", \"frequency\": " + (arena.mixed ? "null" : number(arena.frequency));
-  out += ", \"tier\": \"fast\", \"bytes\": " + number(arena.bytes);
+  out += std::string(", \"tier\": \"") + tier_name(arena.tier) + "\", \"bytes\": " + number(arena.bytes);
   out += ", \"lower_bound\": " + number(arena.lower_bound) + ", \"tensors\": " + number(arena.tensors) + "}";
 }
 
@@ -53,6 +54,7 @@ std::string to_json(const Plan& plan) {
   out +=
       ",\n  \"columns\": [\"bytes\", \"op\", \"nth\", \"arena\", \"offset\", \"birth\", \"death\"],\n  \"entries\": ";
   write_list(out, plan.entries, write_entry);
+  write_residency(out, plan.residency);
   out += "\n}\n";
   return out;
 }

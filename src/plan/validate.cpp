@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plan/validate_residency.h"
+
 namespace hearth::plan {
 namespace {
 
@@ -186,7 +188,8 @@ Result<void> checked(const Plan& plan) {
     if (Result<void> entry = check_entry(plan, i); !entry) return entry;
   }
   if (Result<void> numbering = check_numbering(plan); !numbering) return numbering;
-  return Sweep(plan).run();
+  if (Result<void> swept = Sweep(plan).run(); !swept) return swept;
+  return validate_residency(plan);
 }
 
 }  // namespace

@@ -39,12 +39,15 @@ class UsersOf {
   std::vector<std::uint32_t> ops_;
 };
 
+// One greedy choice, and what a search by exchange makes of it.
 class Chooser {
  public:
-  Chooser(const Workload& workload, const tier::Machine& machine, double capacity)
+  // An object's cost is its bytes times (floor + (1 - floor) * the share of the iteration in which it is alive).
+  Chooser(const Workload& workload, const tier::Machine& machine, double capacity, double floor)
       : workload_(workload),
         machine_(machine),
         users_(workload),
+        floor_(floor),
         timeline_(workload.period, capacity),
         shares_(choose_all(workload, 1)) {}
 
@@ -60,12 +63,18 @@ class Chooser {
       }
       if (now > 0) take(object);
     }
+    for (int round = 0; round < kRounds && exchange_all(); ++round) {
+    }
     fill_what_is_left();
     return std::move(shares_);
   }
 
  private:
-  // ns saved if the object lay fast, everything else being as it is.
+  static constexpr int kRounds = 4;
+  static constexpr std::size_t kCandidates = 96;  // of a round: those that would save most
+  static constexpr std::size_t kVictims = 48;     // that may make way for one
+
+  // ns that the ops using it take less when the object is fast than when it is slow, everything else being as it is.
   double saving_of(std::uint32_t object) {
     const float former = shares_[object];
     double saved = 0;
@@ -73,18 +82,21 @@ class Chooser {
     for (const std::uint32_t op : users_[object]) {
       if (op == last) continue;  // uses it twice
       last = op;
+      shares_[object] = 1;
       saved += simulate::op_ns(workload_, machine_, workload_.ops[op], shares_);
       shares_[object] = 0;
       saved -= simulate::op_ns(workload_, machine_, workload_.ops[op], shares_);
-      shares_[object] = former;
     }
+    shares_[object] = former;
     return saved;
   }
 
-  double density_of(std::uint32_t object) {
+  double cost_of(std::uint32_t object) const {
     const Object& it = workload_.objects[object];
-    return saving_of(object) / (static_cast<double>(it.bytes) * timeline_.share(it));
+    return static_cast<double>(it.bytes) * (floor_ + (1 - floor_) * timeline_.share(it));
   }
+
+  double density_of(std::uint32_t object) { return saving_of(object) / cost_of(object); }
 
   void push(std::uint32_t object) {
     if (const double density = density_of(object); density > 0) queue_.push({density, object});
@@ -104,6 +116,66 @@ class Chooser {
     }
   }
 
+  void leave(std::uint32_t object) {
+    const Object& it = workload_.objects[object];
+    timeline_.take(it, -static_cast<double>(it.bytes) * (1 - static_cast<double>(shares_[object])));
+    shares_[object] = 1;
+  }
+
+  // Slow objects, most useful first, each against the least useful that are in its way. True if any exchange paid.
+  bool exchange_all() {
+    std::vector<std::pair<double, std::uint32_t>> slow;
+    std::vector<std::pair<double, std::uint32_t>> fast;
+    for (std::uint32_t i = 0; i < workload_.objects.size(); ++i) {
+      const double saving = saving_of(i);
+      if (shares_[i] > 0 && saving > 0) slow.push_back({-saving, i});
+      if (shares_[i] < 1) fast.push_back({saving / cost_of(i), i});
+    }
+    std::sort(slow.begin(), slow.end());
+    std::sort(fast.begin(), fast.end());
+    if (slow.size() > kCandidates) slow.resize(kCandidates);
+    bool paid = false;
+    for (const auto& [saving, object] : slow) paid |= exchange(object, fast);
+    return paid;
+  }
+
+  bool exchange(std::uint32_t object, const std::vector<std::pair<double, std::uint32_t>>& fast) {
+    const Object& it = workload_.objects[object];
+    if (shares_[object] < 1) leave(object);
+    std::vector<std::pair<std::uint32_t, float>> gone;
+    double lost = 0;
+    for (const auto& [density, victim] : fast) {
+      if (timeline_.room(it) >= static_cast<double>(it.bytes) || gone.size() == kVictims) break;
+      if (shares_[victim] >= 1 || victim == object || !meet(it, workload_.objects[victim])) continue;
+      lost += saving_of(victim) * (1 - static_cast<double>(shares_[victim]));
+      gone.push_back({victim, shares_[victim]});
+      leave(victim);
+    }
+    const bool fits = timeline_.room(it) >= static_cast<double>(it.bytes);
+    if (fits && saving_of(object) > lost * 1.0001) {
+      take(object);
+      // What still has room beside it comes back.
+      for (auto victim = gone.rbegin(); victim != gone.rend(); ++victim) take(victim->first);
+      return true;
+    }
+    for (const auto& [victim, share] : gone) {
+      const Object& back = workload_.objects[victim];
+      timeline_.take(back, static_cast<double>(back.bytes) * (1 - static_cast<double>(share)));
+      shares_[victim] = share;
+    }
+    take(object);  // in part, as before
+    return false;
+  }
+
+  static bool meet(const Object& a, const Object& b) {
+    for (const simulate::Span& x : a.alive) {
+      for (const simulate::Span& y : b.alive) {
+        if (std::max(x.from, y.from) < std::min(x.to, y.to)) return true;
+      }
+    }
+    return false;
+  }
+
   // Objects without a saving of their own may save something together (all operands of an op that is slow by any of
   // them); room that nobody else wants costs nothing.
   void fill_what_is_left() {
@@ -112,12 +184,9 @@ class Chooser {
       if (shares_[i] < 1) continue;
       double bytes = 0;
       for (const std::uint32_t op : users_[i]) bytes += used_by(i, op);
-      const Object& it = workload_.objects[i];
-      rest.push_back({bytes / (static_cast<double>(it.bytes) * timeline_.share(it)), i});
+      rest.push_back({-bytes / cost_of(i), i});
     }
-    std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    });
+    std::sort(rest.begin(), rest.end());
     for (const auto& [density, object] : rest) take(object);
   }
 
@@ -134,17 +203,31 @@ class Chooser {
   const Workload& workload_;
   const tier::Machine& machine_;
   UsersOf users_;
+  double floor_;
   Timeline timeline_;
   Shares shares_;
   std::priority_queue<std::pair<double, std::uint32_t>> queue_;
 };
+
+// How much it counts that an object lives long: from "only its bytes" to "bytes times life".
+constexpr double kFloors[] = {0.0, 0.05, 0.2, 0.5, 1.0};
 
 }  // namespace
 
 Shares choose_all(const Workload& workload, float slow) { return Shares(workload.objects.size(), slow); }
 
 Shares choose_sentinel(const Workload& workload, const tier::Machine& machine, double capacity) {
-  return Chooser(workload, machine, capacity).choose();
+  Shares best;
+  double best_ns = 0;
+  for (const double floor : kFloors) {
+    Shares shares = Chooser(workload, machine, capacity, floor).choose();
+    const double ns = simulate::simulate(workload, machine, shares).step_ns;
+    if (best.empty() || ns < best_ns) {
+      best_ns = ns;
+      best = std::move(shares);
+    }
+  }
+  return best;
 }
 
 Shares choose_first_touch(const Workload& workload, double capacity) {

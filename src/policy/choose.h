@@ -21,6 +21,8 @@ using Shares = std::vector<float>;
 //   - What an object saves depends on the others: an op with one slow operand left is as slow as that makes it. So
 //   savings
 //     are reckoned anew whenever an object comes to the head of the queue (they only shrink).
+//   - How much a long life counts is tried in a few ways, an exchange of fast objects for slow ones that save more
+//     follows, and the simulator takes the best.
 //   - An op that computes longer than its traffic takes, even from slow memory, gives its operands no reason to be
 //   fast.
 Shares choose_sentinel(const simulate::Workload& workload, const tier::Machine& machine, double capacity);

@@ -112,7 +112,7 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
     const std::uint64_t fast = fast_pages(workload, shares, *plan);
     if (fast > options.fast_capacity && round + 1 < kRounds) {
       capacity -= static_cast<double>(fast - options.fast_capacity) * (1 + 0.25 * round);
-      capacity = std::max(capacity, 0.0);
+      capacity = round + 2 == kRounds ? 0 : std::max(capacity, 0.0);  // the last resort: nothing fast
       continue;
     }
     Residency residency;
