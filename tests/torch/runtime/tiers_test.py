@@ -1,0 +1,402 @@
+"""Two kinds of memory are safe: whatever the policy, the mistake or the forbidden system call, the losses stay the same.
+
+Emulated tiers, so any machine will do; what only real nodes show is for tests/numa.
+"""
+import json
+import os
+import platform
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from runs import LIBRARY, PYTHON, run, run_python, run_with_report
+
+DENY = os.environ.get("HEARTH_TEST_DENY", "")
+
+# Starting PyTorch takes longer than the training: it is started once, and each case is a child that was forked before
+# the first tensor, which is when Hearth reads its knobs and begins. From there on the child is a process like any other.
+NURSERY = '''
+import json, os, sys
+import torch
+if hasattr(torch, "compile"): import torch._dynamo   # Adam would
+program, cases = sys.argv[1], json.load(open(sys.argv[2]))
+source = compile(open(program).read(), program, "exec")
+running = {}
+def wait():
+    pid, status = os.wait()
+    with open(os.path.join(running.pop(pid), "status"), "w") as file: file.write(str(status))
+for folder, variables in cases:
+    if len(running) == 2: wait()
+    pid = os.fork()
+    if pid == 0:
+        for name, target in (("stdout", 1), ("stderr", 2)):
+            os.dup2(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT), target)
+        os.environ.update(variables)
+        os.environ["HEARTH_REPORT"] = os.path.join(folder, "report.json")
+        exec(source, {"__name__": "__main__"})
+        sys.exit()
+    running[pid] = folder
+while running: wait()
+'''
+
+NETWORK = '''
+import time
+import torch, torch.nn as nn
+F = nn.functional
+torch.set_num_threads(1)
+torch.manual_seed(0)
+net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+                    nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 10))
+def batch(): return torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
+'''
+
+TRAINING = NETWORK + '''
+optimizer = torch.optim.Adam(net.parameters(), 1e-3)
+a, b, total = torch.full((1 << 20,), 0.5), torch.full((1 << 20,), 0.25), torch.zeros(1 << 20)
+for i in range(14):
+    x, y = batch()
+    begin = time.monotonic()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    before = time.monotonic()
+    torch.add(a, b, out=total)
+    after = time.monotonic()
+    optimizer.step()
+    print("loss", loss.item().hex())
+    print("time", time.monotonic() - begin, after - before)
+for p in net.parameters(): print("weights", p.detach().double().sum().item().hex())
+print("total", total.double().sum().item().hex())
+'''
+ADD_READS, ADD_WRITES = 8 << 20, 4 << 20
+
+# So slow that every op of some size has to wait, on any host.
+SLOW_READ, SLOW_WRITE = 1e9, 5e8
+MACHINE = {"schema_version": 1, "measured": None, "machine": {
+    "name": "crawling", "cores": 1, "gemm": 1e11, "fault_ns": 500, "outstanding": 10, "interference": 0.02, "scale": 1,
+    "fast": {"read": 1e11, "write": 1e11, "latency_ns": 100, "bytes": 0},
+    "slow": {"read": SLOW_READ, "write": SLOW_WRITE, "latency_ns": 1000, "bytes": 0},
+    "move_to_fast": 1e9, "move_to_slow": 1e9}}
+
+POLICIES = ("sentinel", "first-touch", "interleave", "all-fast", "all-slow")
+LIMITED = tuple(policy for policy in POLICIES if policy != "all-fast")
+CAPACITIES = ("20%", "3M")
+CAPACITY_BYTES = 3 << 20
+
+
+class Outcome:
+    """What a case left behind: its exit status as waitpid gives it, its output, its report (None: none written)."""
+
+    def __init__(self, folder):
+        self.status = int((folder / "status").read_text())
+        self.stderr = (folder / "stderr").read_text()
+        lines = [line.split() for line in (folder / "stdout").read_text().splitlines()]
+        self.results = [line for line in lines if line[0] != "time"]
+        self.steps, self.adds = zip(*[map(float, line[1:]) for line in lines if line[0] == "time"])
+        report = folder / "report.json"
+        self.report = json.loads(report.read_text()) if report.exists() else None
+
+
+def run_cases(cases, preload):
+    """Runs TRAINING once for each of {name: variables}; returns {name: Outcome}."""
+    with tempfile.TemporaryDirectory(prefix="hearth-test-") as place:
+        place = Path(place)
+        folders = {name: place / str(i) for i, name in enumerate(cases)}
+        for folder in folders.values(): folder.mkdir()
+        (place / "machine.json").write_text(json.dumps(MACHINE))
+        (place / "training.py").write_text(TRAINING)
+        (place / "nursery.py").write_text(NURSERY)
+        listed = [(str(folders[name]), {"HEARTH_MACHINE": str(place / "machine.json"), **variables})
+                  for name, variables in cases.items()]
+        (place / "cases.json").write_text(json.dumps(listed))
+        done = run([PYTHON, str(place / "nursery.py"), str(place / "training.py"), str(place / "cases.json")],
+                   preload=preload, timeout=300)
+        if (done.returncode, done.stderr) != (0, ""): raise AssertionError(done.stderr[-3000:])
+        return {name: Outcome(folder) for name, folder in folders.items()}
+
+
+def nodes():
+    return [path.name for path in Path("/sys/devices/system/node").glob("node[0-9]*")]
+
+
+EMULATED = {(policy, capacity): dict(HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY=capacity)
+            for policy in POLICIES for capacity in CAPACITIES}
+MISTAKES = {
+    "machine": dict(HEARTH_TIERS="emulated", HEARTH_MACHINE="/nonexistent"),
+    "one node": dict(HEARTH_TIERS="numa", HEARTH_FAST_CAPACITY="20%"),
+    "absent node": dict(HEARTH_SLOW_NODES="7"),
+    "processors": dict(HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%", HEARTH_MOVER_CPUS="x"),
+}
+
+
+def setUpModule():
+    global plain, outcomes
+    with ThreadPoolExecutor(1) as other:
+        without = other.submit(run_cases, {"plain": {}}, None)
+        outcomes = run_cases({**EMULATED, **MISTAKES}, [LIBRARY])
+        plain = without.result()["plain"]
+
+
+class Tiers(unittest.TestCase):
+    def check_same(self, outcome):
+        self.assertEqual(outcome.status, 0, outcome.stderr)
+        self.assertEqual(outcome.results, plain.results, outcome.stderr)
+
+    def check_books(self, report):
+        self.assertIsNotNone(report)
+        plan, counters = report["plan"], report["counters"]
+        self.assertEqual(report["state"], "managed", plan)
+        self.assertGreater(plan["taken"], 100, plan)
+        self.assertEqual(plan["bad_frees"], 0, plan)
+        self.assertEqual(counters["allocations"], counters["frees"] + counters["live_tensors"], counters)
+
+
+class Emulated(Tiers):
+    def tiers(self, policy, capacity):
+        return outcomes[policy, capacity].report["tiers"]
+
+    def test_losses_are_those_of_the_plain_run(self):
+        self.assertEqual(len(plain.results), 14 + 8 + 1)
+        for case in EMULATED:
+            with self.subTest(case=case):
+                self.check_same(outcomes[case])
+                self.assertEqual(outcomes[case].stderr, "")
+                self.check_books(outcomes[case].report)
+
+    def test_the_report_tells_tiers_and_policy(self):
+        for policy, capacity in EMULATED:
+            with self.subTest(policy=policy, capacity=capacity):
+                tiers = self.tiers(policy, capacity)
+                told = (tiers["present"], tiers["backend"], tiers["policy"], tiers["how"])
+                self.assertEqual(told, (True, "emulated", policy, "emulated: crawling"))
+
+    def test_the_capacity_is_kept(self):
+        for policy in LIMITED:
+            for capacity in CAPACITIES:
+                with self.subTest(policy=policy, capacity=capacity):
+                    tiers = self.tiers(policy, capacity)
+                    self.assertGreater(tiers["fast_capacity_bytes"], 0)
+                    self.assertLessEqual(tiers["fast_peak_bytes"], tiers["fast_capacity_bytes"], tiers)
+                    self.assertLessEqual(tiers["fast_bytes"], tiers["fast_peak_bytes"], tiers)
+            self.assertEqual(self.tiers(policy, "3M")["fast_capacity_bytes"], CAPACITY_BYTES)
+
+    def test_room_in_the_fast_tier_is_used(self):
+        for policy in ("sentinel", "first-touch", "interleave"):
+            for capacity in CAPACITIES:
+                with self.subTest(policy=policy, capacity=capacity):
+                    tiers = self.tiers(policy, capacity)
+                    self.assertGreater(tiers["fast_peak_bytes"], 0, tiers)
+                    self.assertGreater(tiers["slow_bytes"], 0, tiers)
+
+    def test_all_slow(self):
+        for capacity in CAPACITIES:
+            tiers = self.tiers("all-slow", capacity)
+            self.assertEqual((tiers["fast_bytes"], tiers["fast_peak_bytes"]), (0, 0), tiers)
+            emulation = tiers["emulation"]
+            waited = 14 - outcomes["all-slow", capacity].report["iterations"]["profiled"]
+            self.assertGreaterEqual(emulation["charges"], waited, "one big add a step at the very least")
+            self.assertGreaterEqual(emulation["slow_bytes_used"], waited * (ADD_READS + ADD_WRITES), emulation)
+            self.assertGreater(emulation["charged_ns"], 0, emulation)
+
+    def test_all_fast(self):
+        for capacity in CAPACITIES:
+            tiers = self.tiers("all-fast", capacity)
+            self.assertEqual(tiers["slow_bytes"], 0, tiers)
+            self.assertEqual((tiers["emulation"]["charges"], tiers["emulation"]["charged_ns"]), (0, 0), tiers)
+
+    def test_what_does_not_fit_leaves_once_the_share_is_known(self):
+        """A percentage is of the profiled peak: until then everything is fast."""
+        for policy in ("sentinel", "first-touch", "interleave"):
+            with self.subTest(policy=policy):
+                to_slow = self.tiers(policy, "20%")["to_slow"]
+                self.assertGreater(to_slow["requests"], 0, to_slow)
+                self.assertGreater(to_slow["bytes"], 0, to_slow)
+
+    def test_slow_memory_is_slow(self):
+        """The profiled iteration alone does not wait, since its ops are being timed."""
+        roofline = ADD_READS / SLOW_READ + ADD_WRITES / SLOW_WRITE
+        for capacity in CAPACITIES:
+            slow, fast = outcomes["all-slow", capacity], outcomes["all-fast", capacity]
+            unpaid = slow.report["iterations"]["profiled"]
+            self.assertEqual(unpaid, 1)
+            self.assertGreaterEqual(sorted(slow.adds)[unpaid], roofline, slow.adds)
+            self.assertGreaterEqual(sorted(slow.steps)[unpaid], min(fast.steps) + roofline, (slow.steps, fast.steps))
+
+
+class Mistakes(Tiers):
+    """One line with cause and cure, and the training goes on."""
+
+    def check_told(self, name, *words):
+        outcome = outcomes[name]
+        self.check_same(outcome)
+        self.check_books(outcome.report)
+        lines = outcome.stderr.splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^\[hearth:\d+\] W: ")
+        for word in words: self.assertIn(word, lines[0])
+        return outcome.report
+
+    def check_one_tier(self, report):
+        """The report tells the same as the line did."""
+        self.assertEqual(report["tiers"], {"present": False})
+        self.assertEqual([each["what"] for each in report["degradations"] if each["what"] == "tiers"], ["tiers"])
+
+    def test_a_machine_that_is_not_there(self):
+        report = self.check_told("machine", "/nonexistent: No such file", "tensors stay in one kind of memory")
+        self.check_one_tier(report)
+
+    @unittest.skipIf(len(nodes()) > 1, "this machine has several memory nodes")
+    def test_nodes_where_there_is_one(self):
+        self.check_one_tier(self.check_told("one node", "memory", "HEARTH_TIERS=emulated"))
+
+    @unittest.skipIf("node7" in nodes(), "this machine has a node 7")
+    def test_a_node_that_is_not_there(self):
+        self.check_one_tier(self.check_told("absent node", "HEARTH_SLOW_NODES=7", "HEARTH_TIERS=emulated"))
+
+    def test_processors_that_are_no_list(self):
+        """The tiers are there all the same, and pages move."""
+        report = self.check_told("processors", "HEARTH_MOVER_CPUS=x", "0-3,8", "movers run anywhere")
+        self.assertTrue(report["tiers"]["present"])
+        self.assertGreater(report["tiers"]["to_slow"]["bytes"], 0)
+
+
+class Workers(Tiers):
+    PROGRAM = NETWORK + '''
+from torch.utils.data import DataLoader, Dataset
+class Images(Dataset):
+    def __len__(self): return 16 * 6
+    def __getitem__(self, i):
+        generator = torch.Generator().manual_seed(i)
+        return torch.randn(3, 32, 32, generator=generator), i % 10
+optimizer = torch.optim.Adam(net.parameters(), 1e-3)
+for epoch in range(4):   # each forks two workers, the later ones in the midst of managed training
+    for x, y in DataLoader(Images(), batch_size=16, shuffle=True, num_workers=2):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item().hex())
+'''
+
+    def test_workers_of_a_data_loader(self):
+        with ThreadPoolExecutor(1) as other:
+            without = other.submit(run_python, self.PROGRAM, timeout=60)
+            done, report = run_with_report(self.PROGRAM, timeout=60, HEARTH_TIERS="emulated",
+                                           HEARTH_FAST_CAPACITY="20%")
+            without = without.result()
+        self.assertEqual((without.returncode, len(without.stdout.splitlines())), (0, 24), without.stderr)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, without.stdout, ""))
+        self.check_books(report)
+        tiers = report["tiers"]
+        self.assertTrue(tiers["present"])
+        self.assertGreater(tiers["to_slow"]["bytes"], 0, tiers)
+        self.assertLessEqual(tiers["fast_peak_bytes"], tiers["fast_capacity_bytes"], tiers)
+
+
+# As `deny` knows them; x86_64, aarch64.
+CALLS = {"mbind": (237, 235), "move_pages": (279, 239), "get_mempolicy": (239, 236), "set_mempolicy": (238, 237),
+         "perf_event_open": (298, 241), "userfaultfd": (323, 282)}
+ERRORS = ("EPERM", "ENOSYS")
+WHY_NO_PERF = {"EPERM": "perf_event_open: not permitted", "ENOSYS": "perf_event_open: not in this kernel"}
+
+
+@unittest.skipUnless(DENY, "HEARTH_TEST_DENY names no launcher")
+class Deny(unittest.TestCase):
+    """The launcher itself: without it the tests below would prove nothing."""
+
+    @unittest.skipUnless(platform.machine() in ("x86_64", "aarch64"), "numbers of system calls are not known here")
+    def test_denies_what_it_is_told_and_nothing_else(self):
+        column = 0 if platform.machine() == "x86_64" else 1
+        numbers = {name: pair[column] for name, pair in CALLS.items()}
+        # All arguments are wrong, so that no call does anything: none is refused with one of the two errors.
+        program = ("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+                   f"for name, number in {numbers}.items():\n"
+                   "    got = libc.syscall(number, *[ctypes.c_long(-1)] * 6)\n"
+                   "    print(name, got, errno.errorcode[ctypes.get_errno()])")
+        for error in ERRORS:
+            for denied in [[name] for name in CALLS] + [list(CALLS)]:
+                with self.subTest(error=error, denied=denied):
+                    done = run([DENY, "--errno", error, ",".join(denied), "--", sys.executable, "-c", program])
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    refused = [line.split()[0] for line in done.stdout.splitlines() if line.endswith(f" -1 {error}")]
+                    self.assertEqual(refused, denied, done.stdout)
+
+
+@unittest.skipUnless(DENY, "HEARTH_TEST_DENY names no launcher")
+class Denied(unittest.TestCase):
+    """Whole programs in which system calls fail. A loop without optimizer, which starts in half of the time."""
+    PROGRAM = NETWORK + '''
+for i in range(20):
+    x, y = batch()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p -= 0.05 * p.grad
+            p.grad = None
+    print("loss", loss.item().hex())
+'''
+    ALONE = [((call,), error) for call in CALLS for error in ERRORS]
+    TOGETHER = [(tuple(CALLS), error) for error in ERRORS]
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory(prefix="hearth-test-") as place, ThreadPoolExecutor(2) as lanes:
+            cls.place = Path(place)
+            (cls.place / "program.py").write_text(cls.PROGRAM)
+            without = lanes.submit(run, [PYTHON, str(cls.place / "program.py")])
+            cases = cls.ALONE + cls.TOGETHER
+            cls.outcomes = dict(zip(cases, lanes.map(cls.run_denied, cases)))
+            cls.plain = without.result()
+        assert (cls.plain.returncode, len(cls.plain.stdout.splitlines())) == (0, 20), cls.plain.stderr
+
+    @classmethod
+    def run_denied(cls, case):
+        """Asks for perf only where all is denied: unasked, its loss is no line on standard error."""
+        calls, error = case
+        path = cls.place / f"{error}-{'-'.join(calls)}.json"
+        asked = {"HEARTH_PERF": "faults"} if len(calls) > 1 else {}
+        done = run([DENY, "--errno", error, ",".join(calls), "--", PYTHON, str(cls.place / "program.py")],
+                   preload=[LIBRARY], HEARTH_REPORT=path, HEARTH_PROFILE="faults", HEARTH_TIERS="auto",
+                   HEARTH_FAST_CAPACITY="8M", **asked)
+        return done, json.loads(path.read_text()) if path.exists() else None
+
+    def check(self, case, abilities):
+        done, report = self.outcomes[case]
+        self.assertEqual((done.returncode, done.stdout), (0, self.plain.stdout), done.stderr)
+        lines = done.stderr.splitlines()
+        for line in lines: self.assertRegex(line, r"^\[hearth:\d+\] W: ")
+        self.assertLessEqual(len(lines), abilities, lines)
+        self.assertIsNotNone(report)
+        self.assertEqual((report["state"], report["iterations"]["profiled"]), ("managed", 1))
+        self.assertGreater(report["guard"]["faults"], 0, "faults are seen by mprotect, which nobody denied")
+        self.assertEqual(report["guard"]["protect_failures"], 0)
+        if {"mbind", "move_pages"} & set(case[0]): self.assertFalse(report["tiers"]["present"])
+        return report, lines
+
+    def check_perf_told(self, report, error):
+        told = [each for each in report["degradations"] if each["what"] == "page-fault samples"]
+        self.assertEqual(len(told), 1, report["degradations"])
+        self.assertTrue(told[0]["cause"].startswith(WHY_NO_PERF[error]), told)
+        self.assertIn("HEARTH_PERF=off", told[0]["cure"])
+        self.assertEqual(report["perf"], {"status": "refused, see degradations", "samples": 0})
+
+    def test_each_alone(self):
+        for calls, error in self.ALONE:
+            with self.subTest(calls=calls, error=error):
+                report, _ = self.check((calls, error), abilities=1)
+                if calls == ("perf_event_open",): self.check_perf_told(report, error)
+
+    def test_all_at_once(self):
+        for calls, error in self.TOGETHER:
+            with self.subTest(error=error):
+                report, lines = self.check((calls, error), abilities=2)
+                self.check_perf_told(report, error)
+                self.assertEqual(len([line for line in lines if WHY_NO_PERF[error] in line]), 1, lines)
+                self.assertEqual([each["what"] for each in report["degradations"]], ["tiers", "page-fault samples"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
