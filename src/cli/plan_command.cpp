@@ -8,9 +8,12 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "config/parse.h"
+#include "machine/load.h"
 #include "plan/json_writer.h"
 #include "plan/make_plan.h"
 #include "plan/validate.h"
+#include "policy/tiered_plan.h"
 #include "profile/build.h"
 #include "profile/classes.h"
 #include "profile/trace_file.h"
@@ -23,6 +26,8 @@ struct Options {
   std::string trace;
   std::string output;
   plan::PlanOptions plan;
+  std::string fast;     // capacity; empty: one tier
+  std::string machine;  // of the two tiers
   bool json = false;
 };
 
@@ -110,13 +115,41 @@ std::string json_text(const plan::Plan& plan, const Facts& facts) {
   return json.dump(2) + "\n";
 }
 
+std::uint64_t capacity_of(const std::string& text, const profile::Profile& profile) {
+  const config::Parsed parsed = config::parse_share(text);
+  if (parsed.verdict != config::Verdict::ok) fail(kUsage, "--fast " + text + ": not a size or a percentage (8G, 20%)");
+  return config::share_bytes(parsed.value, profile.peak_bytes);
+}
+
+Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile) {
+  if (options.fast.empty()) return plan::make_plan(profile, options.plan);
+  std::string note;
+  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
+  if (!machine) fail(kFailed, machine.error());
+  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
+  policy::TierOptions tiers;
+  tiers.fast_capacity = capacity_of(options.fast, profile);
+  tiers.plan = options.plan;
+  return policy::tiered_plan(profile, *machine, tiers);
+}
+
+std::string tiers_text(const plan::Residency& residency) {
+  if (!residency.present()) return "";
+  const plan::Prediction& foreseen = residency.prediction;
+  const auto time = [](std::uint64_t ns) { return report::time_text(static_cast<double>(ns)); };
+  return fmt::format("tiers        {} on {}: {} of {} allowed fast\n", residency.policy, residency.machine,
+                     bytes_text(foreseen.fast_peak), bytes_text(residency.fast_capacity)) +
+         fmt::format("foreseen     {} a step; all fast {}, all slow {} (by the simulator, not measured)\n",
+                     time(foreseen.step_ns), time(foreseen.all_fast_ns), time(foreseen.all_slow_ns));
+}
+
 void make(const Options& options) {
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
   const profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   const auto start = std::chrono::steady_clock::now();
-  const Result<plan::Plan> plan = plan::make_plan(profile, options.plan);
+  const Result<plan::Plan> plan = made_plan(options, profile);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (!plan) fail(kFailed, options.trace + ": " + plan.error());
   if (!options.output.empty()) {
@@ -124,6 +157,7 @@ void make(const Options& options) {
   }
   const Facts facts = facts_of(*plan, taken.count());
   std::string text = options.json ? json_text(*plan, facts) : table_text(*plan, facts, trace->info.thresholds);
+  if (!options.json) text = tiers_text(plan->residency) + text;
   if (!options.json && facts.planned == 0) {
     text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
   } else if (!options.json && !options.output.empty()) {
@@ -146,11 +180,16 @@ void add_plan(CLI::App& app) {
   command->add_option("--min-size", options->plan.min_bytes, "plan tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
       ->transform(CLI::AsSizeValue(false));
+  command->add_option("--fast", options->fast, "two tiers: so much fast memory, 8G or 20% of the peak");
+  options->machine = "optane-100";
+  command->add_option("--machine", options->machine, "their speeds: a preset (hearth info --presets) or a machine.json")
+      ->capture_default_str();
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth plan t.trace -o plan.json\n"
-      "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json");
+      "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json\n  hearth plan t.trace --fast 20% "
+      "--machine optane-100 -o plan.json");
   command->callback([options] { make(*options); });
 }
 
