@@ -1,4 +1,4 @@
-"""Two kinds of memory are safe: whatever the policy, the mistake or the forbidden system call, the losses stay the same.
+"""Two kinds of memory are safe: whatever the policy, the mistake or the forbidden system call, losses stay the same.
 
 Emulated tiers, so any machine will do; what only real nodes show is for tests/numa.
 """
@@ -16,7 +16,7 @@ from runs import LIBRARY, PYTHON, run, run_python, run_with_report
 DENY = os.environ.get("HEARTH_TEST_DENY", "")
 
 # Starting PyTorch takes longer than the training: it is started once, and each case is a child that was forked before
-# the first tensor, which is when Hearth reads its knobs and begins. From there on the child is a process like any other.
+# the first tensor, which is when Hearth reads its knobs and begins. From there on it is a process like any other.
 NURSERY = '''
 import json, os, sys
 import torch
@@ -48,7 +48,8 @@ F = nn.functional
 torch.set_num_threads(1)
 torch.manual_seed(0)
 net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
-                    nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 10))
+                    nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(),
+                    nn.Linear(512, 10))
 def batch(): return torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
 '''
 
@@ -73,7 +74,7 @@ print("total", total.double().sum().item().hex())
 ADD_READS, ADD_WRITES = 8 << 20, 4 << 20
 
 # So slow that every op of some size has to wait, on any host.
-SLOW_READ, SLOW_WRITE = 1e9, 5e8
+SLOW_READ, SLOW_WRITE = 5e8, 2.5e8
 MACHINE = {"schema_version": 1, "measured": None, "machine": {
     "name": "crawling", "cores": 1, "gemm": 1e11, "fault_ns": 500, "outstanding": 10, "interference": 0.02, "scale": 1,
     "fast": {"read": 1e11, "write": 1e11, "latency_ns": 100, "bytes": 0},
@@ -282,8 +283,8 @@ for epoch in range(4):   # each forks two workers, the later ones in the midst o
 
     def test_workers_of_a_data_loader(self):
         with ThreadPoolExecutor(1) as other:
-            without = other.submit(run_python, self.PROGRAM, timeout=60)
-            done, report = run_with_report(self.PROGRAM, timeout=60, HEARTH_TIERS="emulated",
+            without = other.submit(run_python, self.PROGRAM, timeout=120)
+            done, report = run_with_report(self.PROGRAM, timeout=120, HEARTH_TIERS="emulated",
                                            HEARTH_FAST_CAPACITY="20%")
             without = without.result()
         self.assertEqual((without.returncode, len(without.stdout.splitlines())), (0, 24), without.stderr)
