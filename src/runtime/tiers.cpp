@@ -79,7 +79,10 @@ bool use_nodes() {
   // What plans reckon with: the nodes' own speeds are in no table of the kernel that can be relied on.
   char why[384] = "";
   if (!machine::named_machine(g.knobs.machine.c_str(), &t.machine, why, sizeof why)) {
-    log::warn("HEARTH_MACHINE: ", why, "; plans reckon with optane-100");
+    text::Buffer<sizeof(Degradation::cause)> cause;
+    cause << "HEARTH_MACHINE: " << why;
+    degrade("plan", cause.c_str(), "plans reckon with optane-100");
+    log::warn(cause.view(), "; plans reckon with optane-100");
     machine::named_machine("optane-100", &t.machine, why, sizeof why);
   }
   if (!permitted()) return false;
@@ -97,7 +100,10 @@ bool use_emulation() {
   Tiers& t = g.tiers;
   char why[384] = "";
   if (!machine::named_machine(g.knobs.machine.c_str(), &t.machine, why, sizeof why)) {
-    no_tiers(why, "tensors stay in one kind of memory");
+    text::Buffer<sizeof(Degradation::cause)> cause;
+    cause << "HEARTH_MACHINE: " << why;
+    no_tiers(cause.c_str(),
+             "give a preset (hearth info --presets) or a machine.json; tensors stay in one kind of memory");
     return false;
   }
   if (why[0] != '\0') log::info(why);
@@ -123,7 +129,10 @@ void start_movers() {
       std::memcpy(mask.words, cpus.words, sizeof mask.words);
       options.cpus = &mask;
     } else {
-      log::warn("HEARTH_MOVER_CPUS=", g.knobs.mover_cpus.c_str(), ": not a list such as 0-3,8; movers run anywhere");
+      text::Buffer<sizeof(Degradation::cause)> cause;
+      cause << "HEARTH_MOVER_CPUS=" << g.knobs.mover_cpus.c_str() << ": not a list such as 0-3,8";
+      degrade("movers", cause.c_str(), "movers run on any processor");
+      log::warn(cause.view(), "; movers run on any processor");
     }
   }
   t.migrator.init(*t.backend, t.pages, options);

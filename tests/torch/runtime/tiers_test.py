@@ -245,7 +245,7 @@ class Mistakes(Tiers):
         self.assertEqual([each["what"] for each in report["degradations"] if each["what"] == "tiers"], ["tiers"])
 
     def test_a_machine_that_is_not_there(self):
-        report = self.check_told("machine", "/nonexistent: No such file", "tensors stay in one kind of memory")
+        report = self.check_told("machine", "HEARTH_MACHINE", "/nonexistent: No such file", "a preset")
         self.check_one_tier(report)
 
     @unittest.skipIf(len(nodes()) > 1, "this machine has several memory nodes")
@@ -258,7 +258,7 @@ class Mistakes(Tiers):
 
     def test_processors_that_are_no_list(self):
         """The tiers are there all the same, and pages move."""
-        report = self.check_told("processors", "HEARTH_MOVER_CPUS=x", "0-3,8", "movers run anywhere")
+        report = self.check_told("processors", "HEARTH_MOVER_CPUS=x", "0-3,8", "movers run on any processor")
         self.assertTrue(report["tiers"]["present"])
         self.assertGreater(report["tiers"]["to_slow"]["bytes"], 0)
 
