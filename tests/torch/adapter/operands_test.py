@@ -116,7 +116,8 @@ class SpecialTensors(AdapterTest):
         row = 16 * 4
         actions = {  # op: action, the operand, bytes
             "embedding": (lambda: torch.embedding(table, index), table, 3 * row),
-            "_embedding_bag": (lambda: torch.nn.functional.embedding_bag(index, table, torch.tensor([0])), table, 3 * row),
+            "_embedding_bag_forward_only": (lambda: torch.nn.functional.embedding_bag(index, table, torch.tensor([0])), table,
+                                            3 * row),
             "index_select": (lambda: torch.index_select(table, 0, index), table, 3 * row),
             "index": (lambda: table[index], table, 3 * row),
             "gather": (lambda: torch.gather(lines, 1, torch.zeros(50, 2, dtype=torch.long)), lines, 100 * 4),
@@ -124,14 +125,14 @@ class SpecialTensors(AdapterTest):
         }
         for op, (action, operand, touched) in actions.items():
             record = self.record(action)
-            wanted = [o.view for each in record.named("aten::" + op) for o in each.operands
-                      if o.storage == storage_address(operand)]
+            wanted = [o[2] for each in record.named("aten::" + op) for o in each.operands
+                      if o[0] == storage_address(operand)]
             self.assertEqual(wanted, [touched], op)
         # Along another dimension, by a mask, or of more rows than there are: all of it may be touched.
         for action in (lambda: torch.index_select(table, 1, index % 16), lambda: table[mask],
                        lambda: torch.embedding(table, torch.zeros(5000, dtype=torch.long))):
             record = self.record(action)
-            views = {o.view for each in record.ops() for o in each.operands if o.storage == storage_address(table)}
+            views = {o[2] for each in record.ops() for o in each.operands if o[0] == storage_address(table)}
             self.assertEqual(views, {storage_bytes(table)})
 
     def test_undefined_and_empty(self):
