@@ -2,6 +2,7 @@
 
 #include "hearth/trace.h"
 #include "platform/os_clock.h"
+#include "platform/os_memory.h"
 #include "platform/os_thread.h"
 #include "runtime/state.h"
 
@@ -13,7 +14,7 @@ constexpr std::uint64_t kWakesLate = 300'000;
 
 OpenCharge* innermost_charge() {
   Thread& thread = t_thread;
-  if (thread.depth == 0 || thread.depth > kChargeDepth) return nullptr;
+  if (thread.charges == nullptr || thread.depth == 0 || thread.depth > kChargeDepth) return nullptr;
   return &thread.charges[thread.depth - 1];
 }
 
@@ -44,7 +45,12 @@ void wait_until(std::uint64_t due_ns) {
 }  // namespace
 
 void begin_charge(std::uint32_t depth) {
-  if (depth < kChargeDepth) t_thread.charges[depth] = {os::monotonic_ns(), {}};
+  Thread& thread = t_thread;
+  if (thread.charges == nullptr) {
+    thread.charges = static_cast<OpenCharge*>(os::map_zeroed(kChargeDepth * sizeof(OpenCharge)));
+    if (thread.charges == nullptr) return;
+  }
+  if (depth < kChargeDepth) thread.charges[depth] = {os::monotonic_ns(), {}};
 }
 
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
@@ -68,7 +74,7 @@ void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64
 }
 
 void end_charge(std::uint32_t depth) {
-  if (depth >= kChargeDepth) return;
+  if (depth >= kChargeDepth || t_thread.charges == nullptr) return;
   const OpenCharge& open = t_thread.charges[depth];
   if (open.begin_ns == 0 || !open.traffic.touches_slow()) return;
   Tiers& t = g.tiers;

@@ -42,7 +42,7 @@ struct Thread {
   std::uint32_t nth = 0;       // allocations since the last op mark
   NameId ops[kMaxOpDepth] = {};
   std::uint8_t scopes[kMaxOpDepth] = {};
-  OpenCharge charges[kChargeDepth] = {};  // of the outermost open ops, while a slow tier is emulated
+  OpenCharge* charges = nullptr;  // kChargeDepth of them, while a slow tier is emulated; static TLS is scarce
 };
 
 struct Counters {

@@ -125,7 +125,8 @@ class Maker {
       bytes = static_cast<double>(tensor.bytes) * std::min(1.0, share);
     }
     const bool writes = (access.kind & HEARTH_ACCESS_WRITE) != 0;
-    const bool reads = (access.kind & HEARTH_ACCESS_READ) != 0 || !writes;
+    const bool reads = (access.kind & HEARTH_ACCESS_READ) != 0;
+    if (!reads && !writes) return;  // a view of it was made, or it was only handed out: no byte moves
     uses[access.op].push_back({object_of_[index], reads ? bytes : 0, writes ? bytes : 0});
   }
 
