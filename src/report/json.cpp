@@ -38,13 +38,6 @@ void write_options(JsonWriter& json, const RunFacts& facts) {
   json.end_array();
 }
 
-// One tier until pages are placed; consumers may rely on the member being there.
-void write_tiers(JsonWriter& json) {
-  json.key("tiers").begin_array().begin_object();
-  json.member("name", "memory").member("backend", "single");
-  json.end_object().end_array();
-}
-
 // All of the fixed part but the closing brace. A line break after each section costs nothing and lets `head` and `diff`
 // make sense of the raw file.
 void write_fixed(JsonWriter& json, const RunFacts& facts, const profile::Profile* profile, const Limits& limits) {
@@ -57,7 +50,6 @@ void write_fixed(JsonWriter& json, const RunFacts& facts, const profile::Profile
   json.newline();
   write_options(json, facts);
   json.newline();
-  write_tiers(json);
   json.newline();
   write_not_seen(json, facts, profile);
   json.newline();
