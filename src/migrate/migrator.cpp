@@ -183,15 +183,11 @@ void Migrator::work_on(std::uint32_t slot) {
 // As much of the run's front as there is room for, claimed: whole units where that is one at least, so that no huge
 // page is claimed in part and moves whole.
 Extent Migrator::claimed_front(Extent run) {
-  std::uint64_t bytes = page_up(run.bytes);
-  while (bytes != 0 && !pages_->claim(bytes)) {
-    const std::uint64_t capacity = pages_->capacity();
-    const std::uint64_t used = pages_->fast_bytes();
-    const std::uint64_t room = used < capacity ? (capacity - used) / tier::Pages::kPage * tier::Pages::kPage : 0;
-    bytes = std::min(bytes - tier::Pages::kPage, room);
-    const std::uintptr_t end = (run.begin() + bytes) / kUnit * kUnit;
-    if (end > run.begin()) bytes = end - run.begin();
-  }
+  const std::uint64_t claimed = pages_->claim_some(page_up(run.bytes));
+  const std::uintptr_t end = (run.begin() + claimed) / kUnit * kUnit;
+  const bool all = claimed == page_up(run.bytes);
+  const std::uint64_t bytes = all || end <= run.begin() ? claimed : end - run.begin();
+  pages_->unclaim(claimed - bytes);
   return {run.address, bytes};
 }
 

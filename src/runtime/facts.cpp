@@ -220,11 +220,6 @@ std::uint64_t median_duration() {
   return sorted[count / 2];
 }
 
-std::uint64_t fastest_duration() {
-  const std::uint32_t count = std::min(g.duration_count, kDurations);
-  return count == 0 ? 0 : *std::min_element(g.durations_ns, g.durations_ns + count);
-}
-
 int write_report(const char* path) {
   report::Session* open = session.load(std::memory_order_acquire);
   if (open == nullptr || !observed_here()) return ENOENT;

@@ -20,8 +20,6 @@ void conclude_profile();
 const profile::Profile* made_profile();
 // Median duration of the last unprofiled iterations, ns; 0 if none.
 std::uint64_t median_duration();
-// What a step takes when nothing disturbs it: the first ones, and a busy machine, make the others longer. 0: none yet.
-std::uint64_t fastest_duration();
 // hearth_write_report of the public API: 0 or an errno value.
 int write_report(const char* path);
 // Was a report asked for (HEARTH_REPORT)?

@@ -157,7 +157,7 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, 
   options.min_bytes = g.min_bytes;
   // A little stays free for what no plan foresees.
   options.fast_capacity = t.pages.capacity() - t.pages.capacity() / kUnforeseen;
-  options.step_ns = fastest_duration();
+  options.step_ns = g.profile.normal_ns;
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
 

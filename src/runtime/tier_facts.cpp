@@ -74,7 +74,7 @@ report::TierFacts tier_facts() {
   tiers.fast_bytes = t.pages.fast_bytes();
   tiers.slow_bytes = t.pages.slow_bytes();
   tiers.fast_peak = t.pages.fast_peak();
-  tiers.unbound_bytes = t.unbound_bytes;
+  tiers.unbound_bytes = t.unbound_bytes.load(std::memory_order_relaxed);
   if (t.pages_checked == 0) check_residency();
   tiers.pages_checked = t.pages_checked;
   tiers.pages_as_booked = t.pages_as_booked;

@@ -123,7 +123,7 @@ void start_movers() {
   migrate::Options options;
   options.threads = static_cast<std::uint32_t>(g.knobs.movers);
   os::NodeMask cpus;  // the same lists, the same width
-  static os::CpuMask mask;
+  os::CpuMask mask;
   if (!g.knobs.mover_cpus.empty()) {
     if (tier::parse_kernel_list(g.knobs.mover_cpus.c_str(), cpus)) {
       std::memcpy(mask.words, cpus.words, sizeof mask.words);
@@ -141,12 +141,11 @@ void start_movers() {
 // Runs of `tier` that are to come from elsewhere than the kernel has been told.
 void bind(Extent pages, Tier tier) {
   Tiers& t = g.tiers;
-  const Tier told = t.pages.bound(pages.address);
-  if ((told == Tier::none ? usual_tier() : told) == tier) return;
+  if (t.pages.bound_to(pages, tier, usual_tier())) return;
   if (t.backend->bind(pages, tier) == 0) {
     t.pages.set_bound(pages, tier);
   } else {
-    t.unbound_bytes += pages.bytes;
+    t.unbound_bytes.fetch_add(pages.bytes, std::memory_order_relaxed);
   }
 }
 
@@ -159,26 +158,22 @@ void settle(Extent pages, Tier tier) {
 
 // A run of pages that lie nowhere: as much of its front as there is room for becomes fast.
 void place_fast_first(Extent run) {
-  tier::Pages& pages = g.tiers.pages;
-  std::uint64_t front = run.bytes;
-  while (front != 0 && !pages.claim(front)) {
-    const std::uint64_t capacity = pages.capacity();
-    const std::uint64_t used = pages.fast_bytes();
-    const std::uint64_t room = used < capacity ? (capacity - used) / kPage * kPage : 0;
-    front = std::min(front - kPage, room);
-  }
+  const std::uint64_t front = g.tiers.pages.claim_some(run.bytes);
   settle({run.address, front}, Tier::fast);
   settle(tier::extent(run.begin() + front, run.end()), Tier::slow);
+}
+
+// Spread evenly: unit n is fast where the sum of shares passes a whole number.
+bool unit_is_fast(std::uintptr_t address) {
+  const std::uint64_t n = address / kUnit;
+  const std::uint64_t share = g.knobs.interleave;
+  return (n + 1) * share / 100 != n * share / 100;
 }
 
 void place_interleaved(Extent run) {
   for (std::uintptr_t begin = run.begin(); begin < run.end();) {
     const std::uintptr_t end = std::min((begin / kUnit + 1) * kUnit, run.end());
-    // Spread evenly: unit n is fast where the sum of shares passes a whole number.
-    const std::uint64_t n = begin / kUnit;
-    const std::uint64_t share = g.knobs.interleave;
-    const bool fast = (n + 1) * share / 100 != n * share / 100;
-    if (fast) {
+    if (unit_is_fast(begin)) {
       place_fast_first(tier::extent(begin, end));
     } else {
       settle(tier::extent(begin, end), Tier::slow);
@@ -200,7 +195,13 @@ void place_run(Extent run) {
   }
 }
 
-// Tensors from before the capacity was known: those for which there is no room leave, the oldest stay.
+void evict(Extent pages) {
+  migrate::Migrator& movers = g.tiers.migrator;
+  while (!movers.post({.pages = pages, .to = Tier::slow}) && movers.ready()) movers.drain(kSettleNs);  // it was full
+}
+
+// Tensors from before the capacity was known: what lies in a slow unit leaves where units are interleaved, and what
+// there is no room for; the oldest stay.
 void evict_beyond_capacity() {
   Tiers& t = g.tiers;
   std::uint64_t kept = 0;
@@ -209,13 +210,17 @@ void evict_beyond_capacity() {
     const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
     const auto address = tensor.address.load(std::memory_order_acquire);
     if (!tensor.own_pages || address == 0) continue;
-    const Extent pages{reinterpret_cast<const void*>(address), (tensor.bytes + kPage - 1) / kPage * kPage};
-    const bool interleaved_slow =
-        g.knobs.policy == PolicyName::interleave && (i + 1) * g.knobs.interleave / 100 == i * g.knobs.interleave / 100;
-    if (interleaved_slow || kept + pages.bytes > t.pages.capacity()) {
-      while (!t.migrator.post({.pages = pages, .to = Tier::slow}) && t.migrator.ready()) t.migrator.drain(kSettleNs);
-    } else {
-      kept += pages.bytes;
+    const std::uintptr_t last = address + (tensor.bytes + kPage - 1) / kPage * kPage;
+    for (std::uintptr_t begin = address; begin < last;) {
+      const bool interleaved = g.knobs.policy == PolicyName::interleave;
+      const std::uintptr_t end = interleaved ? std::min((begin / kUnit + 1) * kUnit, last) : last;
+      const Extent pages = tier::extent(begin, end);
+      if ((interleaved && !unit_is_fast(begin)) || kept + pages.bytes > t.pages.capacity()) {
+        evict(pages);
+      } else {
+        kept += pages.bytes;
+      }
+      begin = end;
     }
   }
   t.migrator.drain(kSettleNs);

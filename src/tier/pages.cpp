@@ -78,6 +78,16 @@ bool Pages::claim(std::uint64_t bytes) {
   return true;
 }
 
+std::uint64_t Pages::claim_some(std::uint64_t bytes) {
+  while (bytes != 0 && !claim(bytes)) {
+    const std::uint64_t limit = capacity();
+    const std::uint64_t used = fast_bytes();
+    const std::uint64_t room = used < limit ? (limit - used) / kPage * kPage : 0;
+    bytes = std::min(bytes - kPage, room);
+  }
+  return bytes;
+}
+
 std::uint64_t Pages::settle(Extent pages, Tier tier) {
   std::uint64_t changed = 0;
   each_page(pages, [&](std::atomic<std::uint8_t>& state) { changed += swap(state, Tier::none, tier) ? kPage : 0; });
@@ -131,6 +141,15 @@ Tier Pages::bound(const void* address) const {
     tier = static_cast<Tier>(state.load(std::memory_order_relaxed) >> kBoundShift);
   });
   return tier;
+}
+
+bool Pages::bound_to(Extent pages, Tier tier, Tier usual) const {
+  bool all = true;
+  each_page(pages, [&](const std::atomic<std::uint8_t>& state) {
+    const auto apart = static_cast<Tier>(state.load(std::memory_order_relaxed) >> kBoundShift);
+    all &= (apart == Tier::none ? usual : apart) == tier;
+  });
+  return all;
 }
 
 void Pages::set_bound(Extent pages, Tier tier) {

@@ -55,6 +55,8 @@ class Pages {
 
   // Room on the fast tier, all or nothing.
   bool claim(std::uint64_t bytes);
+  // As much of `bytes`, whole pages, as there is room for. What was claimed.
+  std::uint64_t claim_some(std::uint64_t bytes);
   void unclaim(std::uint64_t bytes) { claimed_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   // Pages that lie on none become fast (claimed beforehand by the caller) or slow; others stay. Bytes that changed.
@@ -69,6 +71,8 @@ class Pages {
   Tier at(const void* address) const;
   // The tier, kept beside it, from which the page's memory is to come when it is touched (Backend::bind).
   Tier bound(const void* address) const;
+  // Is all of it bound to `tier`? Pages that were never bound apart are bound to `usual`, as their range is.
+  bool bound_to(Extent pages, Tier tier, Tier usual) const;
   void set_bound(Extent pages, Tier tier);
 
   // The first run of pages on `tier` within `pages`; an extent of 0 bytes if there is none.

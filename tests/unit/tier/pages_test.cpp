@@ -100,6 +100,25 @@ TEST_F(PagesTest, VacatedPagesAreNowhereAndKeepTheirBinding) {
   EXPECT_EQ(pages.bound(run(0, 1).address), Tier::none);
 }
 
+TEST_F(PagesTest, AsMuchAsThereIsRoomForIsClaimed) {
+  pages.set_capacity(10 * kPage + 100);
+  EXPECT_EQ(pages.claim_some(4 * kPage), 4 * kPage);
+  EXPECT_EQ(pages.claim_some(8 * kPage), 6 * kPage);
+  EXPECT_EQ(pages.claim_some(kPage), 0u);
+  EXPECT_EQ(pages.claim_some(0), 0u);
+  EXPECT_EQ(pages.fast_bytes(), 10 * kPage);
+}
+
+// A run of which only the first page is bound as wanted is not bound as wanted.
+TEST_F(PagesTest, AllOfARunMustBeBound) {
+  pages.set_bound(run(2, 2), Tier::slow);
+  EXPECT_TRUE(pages.bound_to(run(0, 2), Tier::fast, Tier::fast));
+  EXPECT_TRUE(pages.bound_to(run(2, 2), Tier::slow, Tier::fast));
+  EXPECT_FALSE(pages.bound_to(run(0, 4), Tier::fast, Tier::fast));
+  EXPECT_FALSE(pages.bound_to(run(2, 4), Tier::slow, Tier::fast));
+  EXPECT_TRUE(pages.bound_to(run(2, 4), Tier::slow, Tier::slow));
+}
+
 TEST_F(PagesTest, RunsAreFoundWholeAndInOrder) {
   make_fast(2, 3);
   make_fast(7, 1);
