@@ -50,7 +50,6 @@ void write_fixed(JsonWriter& json, const RunFacts& facts, const profile::Profile
   json.newline();
   write_options(json, facts);
   json.newline();
-  json.newline();
   write_not_seen(json, facts, profile);
   json.newline();
   write_profile(json, profile, limits);
