@@ -33,8 +33,7 @@ bool versions_match() {
 
 int attach(const hearth_bridge* bridge, hearth_adapter* adapter) {
   if (bridge == nullptr || adapter == nullptr) return EINVAL;
-  if (bridge->version != HEARTH_BRIDGE_VERSION || bridge->size < sizeof *bridge || adapter->size < sizeof *adapter)
-    return EPROTO;
+  if (bridge->version == 0 || bridge->size < HEARTH_BRIDGE_SIZE_V1 || adapter->size < sizeof *adapter) return EPROTO;
   if (g_bridge != nullptr) return EALREADY;
   g_bridge = bridge;
   if (!versions_match()) {

@@ -65,24 +65,37 @@ constexpr std::string_view kOverwrites[] = {
 
 struct Gather {
   std::string_view op;
+  int gathered;
   int indices;
   OperatorRules::Row row;
 };
 
-// Operators that touch the rows of their first argument that another one names.
+// Operators that touch only those rows of an argument that another one names. What scatters into them reads them too,
+// as every update in place does.
 constexpr Gather kGathers[] = {
-    {"_embedding_bag", 1, OperatorRules::Row::slice},
-    {"_embedding_bag_forward_only", 1, OperatorRules::Row::slice},
-    {"_index_put_impl_", 1, OperatorRules::Row::slice},
-    {"embedding", 1, OperatorRules::Row::slice},
-    {"embedding_renorm_", 1, OperatorRules::Row::slice},
-    {"gather", 2, OperatorRules::Row::element},
-    {"index", 1, OperatorRules::Row::slice},
-    {"index_add_", 2, OperatorRules::Row::dimension},
-    {"index_copy_", 2, OperatorRules::Row::dimension},
-    {"index_put_", 1, OperatorRules::Row::slice},
-    {"index_select", 2, OperatorRules::Row::dimension},
-    {"scatter_add_", 2, OperatorRules::Row::element},
+    {"_embedding_bag", 0, 1, OperatorRules::Row::slice},
+    {"_embedding_bag_forward_only", 0, 1, OperatorRules::Row::slice},
+    {"_embedding_bag_per_sample_weights_backward", 1, 2, OperatorRules::Row::slice},
+    {"_index_put_impl_", 0, 1, OperatorRules::Row::slice},
+    {"add", 0, 1, OperatorRules::Row::sparse},  // as add_ calls it: into its own argument
+    {"add_", 0, 1, OperatorRules::Row::sparse},
+    {"embedding", 0, 1, OperatorRules::Row::slice},
+    {"embedding_renorm_", 0, 1, OperatorRules::Row::slice},
+    {"gather", 0, 2, OperatorRules::Row::element_along},
+    {"index", 0, 1, OperatorRules::Row::slice},
+    {"index_add_", 0, 2, OperatorRules::Row::slice_along},
+    {"index_copy_", 0, 2, OperatorRules::Row::slice_along},
+    {"index_fill_", 0, 2, OperatorRules::Row::slice_along},
+    {"index_put_", 0, 1, OperatorRules::Row::slice},
+    {"index_reduce_", 0, 2, OperatorRules::Row::slice_along},
+    {"index_select", 0, 2, OperatorRules::Row::slice_along},
+    {"mul", 0, 1, OperatorRules::Row::sparse_factor},
+    {"put_", 0, 1, OperatorRules::Row::element},
+    {"scatter_", 0, 2, OperatorRules::Row::element_along},
+    {"scatter_add_", 0, 2, OperatorRules::Row::element_along},
+    {"scatter_reduce_", 0, 2, OperatorRules::Row::element_along},
+    {"sparse_mask", 0, 1, OperatorRules::Row::sparse},
+    {"take", 0, 1, OperatorRules::Row::element},
 };
 
 template <std::size_t n>
@@ -156,10 +169,15 @@ void add_arguments(const c10::FunctionSchema& schema, bool overwrites, bool out_
   }
 }
 
-void add_gather(std::string_view op, std::size_t arguments, OperatorRules& rules) {
+void add_gather(const c10::FunctionSchema& schema, std::string_view op, OperatorRules& rules) {
+  const auto& arguments = schema.arguments();
   for (const Gather& gather : kGathers) {
-    if (gather.op != op || static_cast<std::size_t>(gather.indices) >= arguments) continue;
-    rules.gathered = 0;
+    if (gather.op != op || static_cast<std::size_t>(gather.indices) >= arguments.size()) continue;
+    if (op == "add") {
+      if (!arguments.back().is_out()) return;  // what it returns is a copy of all
+      rules.into = static_cast<int>(arguments.size()) - 1;
+    }
+    rules.gathered = gather.gathered;
     rules.indices = gather.indices;
     rules.row = gather.row;
   }
@@ -184,7 +202,7 @@ OperatorRules derive_rules(const c10::FunctionSchema& schema) {
   }
   const bool out_is_returned = returns_out(schema);
   if (!ours || !makes_like(op)) add_arguments(schema, ours && contains(kOverwrites, op), out_is_returned, rules);
-  if (ours) add_gather(op, schema.arguments().size(), rules);
+  if (ours) add_gather(schema, op, rules);
   const auto& returns = schema.returns();
   for (std::size_t i = 0; i < returns.size(); ++i) {
     const bool fresh = returns[i].alias_info() == nullptr;

@@ -23,15 +23,23 @@ struct OperatorRules {
   // Bits of `written` that hold only when the boolean argument `training` is true; -1: no such argument.
   std::uint64_t written_in_training = 0;
   int training = -1;
-  // Argument of which only the rows are touched that the argument `indices` names (a tensor or a list of one); -1:
-  // none.
+  // Argument of which only the rows are touched that the argument `indices` names; -1: none.
   int gathered = -1;
   int indices = -1;
+  int into = -1;  // output argument that must be the gathered one, whose rows are written then
   enum class Row : std::uint8_t {
-    slice,
-    dimension,
-    element
-  } row = Row::slice;  // along 0; along argument 1; one element
+    slice,          // along dimension 0, by an index tensor or a list of one
+    slice_along,    // along the dimension that argument 1 says; told only of 0, since others are no rows
+    element,        // one element for each index
+    element_along,  // the same along the dimension that argument 1 says
+    sparse,         // the slices that a sparse tensor has
+    sparse_factor   // the same, and the two arguments may have changed places
+  } row = Row::slice;
+  bool by_sparse() const { return row == Row::sparse || row == Row::sparse_factor; }
+  bool may_gather(std::size_t argument) const {
+    const auto is = [argument](int index) { return index >= 0 && static_cast<std::size_t>(index) == argument; };
+    return is(gathered) || (row == Row::sparse_factor && is(indices));
+  }
   bool touches_nothing() const { return (read | written | returned_written) == 0; }
 };
 

@@ -2,14 +2,16 @@
 //
 // The two libraries share no C++ types: the adapter is built against one PyTorch (version, C++ ABI), the runtime
 // against none. The runtime dlopens the adapter at the first tensor allocation, looks up `hearth_torch_attach` and
-// hands it `hearth_bridge`; the adapter fills `hearth_adapter`. Both begin with version and size; a newer side accepts
-// an older one whose size covers the members it needs.
+// hands it `hearth_bridge`; the adapter fills `hearth_adapter`. Both begin with version and size. Members are appended
+// and keep their meaning; each time the version goes up by one. So a side works with any version of the other one whose
+// size covers the members it cannot do without: more are ignored, and what is not covered is not called.
 //
 // Contract of the runtime's functions: callable from any thread, never throw, never allocate through malloc, cost tens
 // of nanoseconds. Contract of the adapter's functions: called by the runtime from a PyTorch thread with no Hearth state
 // held; never throw.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -50,10 +52,16 @@ typedef struct hearth_bridge {
   void (*release)(void* pointer);
   // One line for the user; level 0 error, 1 warning, 2 info, 3 debug.
   void (*log)(uint32_t level, const char* message);
-  // As operand(), for one of which only some rows are touched, wherever they lie: `rows` of `row_bytes` bytes each, by
-  // the op's indices (repeated ones count each time). Less than the storage; else operand() is called.
+  // Since version 2. As operand(), for one of which only some rows are touched, wherever they lie: `rows` of
+  // `row_bytes` bytes each, by the op's indices (repeated ones count each time). Less than the storage; else operand()
+  // is called.
   void (*gather)(const void* storage, uint64_t storage_bytes, uint64_t rows, uint64_t row_bytes, uint32_t access);
 } hearth_bridge;
+
+// What no adapter can do without: everything of version 1.
+#define HEARTH_BRIDGE_SIZE_V1 offsetof(hearth_bridge, gather)
+
+static inline int hearth_bridge_gathers(const hearth_bridge* bridge) { return bridge->size > HEARTH_BRIDGE_SIZE_V1; }
 
 typedef struct hearth_adapter {
   uint32_t version;

@@ -77,9 +77,11 @@ void operand(const void* storage, std::uint64_t bytes, std::uint64_t view, std::
   record('O', "%llu %llu %llu %u", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(storage)),
          static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(view), access);
 }
-// Written down as the operand that it is, of the bytes that its rows have.
 void gather(const void* storage, std::uint64_t bytes, std::uint64_t rows, std::uint64_t row, std::uint32_t access) {
-  operand(storage, bytes, rows * row, access);
+  if (silent()) return;
+  record('G', "%llu %llu %llu %llu %u", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(storage)),
+         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(rows),
+         static_cast<unsigned long long>(row), access);
 }
 void step_begin(std::uint32_t name, std::uint64_t optimizer) {
   record('S', "%u %llu", name, static_cast<unsigned long long>(optimizer));
@@ -101,7 +103,7 @@ void release(void* pointer) {
 }
 void log_line(std::uint32_t level, const char* message) { std::fprintf(stderr, "recorder %u: %s\n", level, message); }
 
-const hearth_bridge kBridge = {
+hearth_bridge g_bridge = {
     HEARTH_BRIDGE_VERSION, sizeof(hearth_bridge), intern,   op_begin, op_end,   operand, step_begin, step_end,
     module_enter,          module_exit,           allocate, release,  log_line, gather};
 
@@ -109,7 +111,8 @@ const hearth_bridge kBridge = {
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT int recorder_attach(const char* adapter) {
+// `version` and `size` say how old or new this runtime pretends to be.
+EXPORT int recorder_attach(const char* adapter, std::uint32_t version, std::uint32_t size) {
   void* library = dlopen(adapter, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "%s\n", dlerror());
@@ -121,7 +124,14 @@ EXPORT int recorder_attach(const char* adapter) {
   if (attach == nullptr) return -1;
   g_adapter.version = HEARTH_BRIDGE_VERSION;
   g_adapter.size = sizeof g_adapter;
-  return attach(&kBridge, &g_adapter);
+  g_bridge.version = version;
+  g_bridge.size = size;
+  if (size < sizeof g_bridge) g_bridge.gather = nullptr;
+  return attach(&g_bridge, &g_adapter);
+}
+EXPORT std::uint32_t recorder_bridge_version() { return HEARTH_BRIDGE_VERSION; }
+EXPORT std::uint32_t recorder_bridge_size(std::uint32_t version) {
+  return version == 1 ? HEARTH_BRIDGE_SIZE_V1 : sizeof(hearth_bridge);
 }
 EXPORT int recorder_level(std::uint32_t level) { return g_adapter.set_level(level); }
 EXPORT int recorder_modules(int on) { return g_adapter.watch_modules(on); }

@@ -1,9 +1,11 @@
 """Python's side of recorder.cpp: attaches the adapter under test and turns what it recorded into a tree of ops.
 
-HEARTH_TEST_RECORDER and HEARTH_TEST_ADAPTER name the two libraries.
+HEARTH_TEST_RECORDER and HEARTH_TEST_ADAPTER name the two libraries; HEARTH_TEST_BRIDGE is the version of the bridge that
+the recorder claims to have, by default the newest.
 """
 import contextlib
 import ctypes
+import errno
 import os
 import unittest
 
@@ -20,8 +22,10 @@ lib.recorder_version.restype = ctypes.c_char_p
 lib.recorder_level_at.argtypes = [ctypes.c_char, ctypes.c_uint32]
 for counter in ("events", "allocations", "releases"):
     getattr(lib, "recorder_" + counter).restype = ctypes.c_uint64
-if lib.recorder_attach(os.environ["HEARTH_TEST_ADAPTER"].encode()) != 0:
-    raise RuntimeError("the adapter refused to attach")
+bridge = int(os.environ.get("HEARTH_TEST_BRIDGE", lib.recorder_bridge_version()))
+refused = lib.recorder_attach(os.environ["HEARTH_TEST_ADAPTER"].encode(), bridge, lib.recorder_bridge_size(bridge))
+if refused:
+    raise RuntimeError(f"the adapter refused to attach: {errno.errorcode.get(refused, refused)}")
 
 
 class Op:
@@ -29,7 +33,8 @@ class Op:
 
     def __init__(self, name, scope, sequence):
         self.name, self.scope, self.sequence = name, scope, sequence
-        self.operands, self.inner, self.ended = [], [], False
+        self.operands, self.inner, self.ended = [], [], False  # of operands: storage, its bytes, bytes spanned, access
+        self.gathers = []  # those of which only rows are touched: storage, rows, bytes of a row, access
 
     def walk(self):
         yield self
@@ -73,6 +78,10 @@ class Recording:
                 stack[-1].operands.append(tuple(numbers))
             else:
                 self.stray_operands += 1
+        elif kind == "G":
+            storage, of, rows, row, access = numbers
+            stack[-1].operands.append((storage, of, rows * row, access))
+            stack[-1].gathers.append((storage, rows, row, access))
         elif kind in "Ss":
             self.steps.append(("begin" if kind == "S" else "end", self.names[numbers[0]], numbers[1], len(stack)))
         else:
@@ -93,6 +102,11 @@ class Recording:
         """Accesses to the tensor's storage announced by ops of this name."""
         address = storage_address(tensor)
         return [operand[3] for op in self.named(name) for operand in op.operands if operand[0] == address]
+
+    def gathers(self, name, tensor):
+        """(rows, bytes of a row, access) of the tensor's storage, as announced by ops of this name."""
+        address = storage_address(tensor)
+        return [gather[1:] for op in self.named(name) for gather in op.gathers if gather[0] == address]
 
 
 def storage_address(tensor):
