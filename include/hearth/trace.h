@@ -44,6 +44,7 @@ enum hearth_watch { HEARTH_WATCH_NONE = 0, HEARTH_WATCH_FIRST_PAGE = 1, HEARTH_W
 
 #define HEARTH_EVENT_FLAG_OWN_PAGES 1u /* LIVE, ALLOC: served by Hearth's heap, alone on its pages */
 #define HEARTH_EVENT_FLAG_VIEW 2u      /* OPERAND: a view that spans less than its storage */
+#define HEARTH_EVENT_FLAG_GATHER 4u /* OPERAND: rows that indices name, anywhere in it; bytes are those of the rows */
 
 /* `tensor` is a serial number, never reused within a process. `thread` numbers the threads of the iteration;
  * 0 is the thread that runs the iterations (it closed the last one). */

@@ -1,5 +1,7 @@
 #include "runtime/emulation.h"
 
+#include <algorithm>
+
 #include "hearth/trace.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
@@ -36,6 +38,16 @@ void add(tier::Traffic& traffic, std::uint64_t slow, std::uint64_t fast, std::ui
   }
 }
 
+// What an op announces and hands on to ops inside it is used once.
+void count_bytes(std::uint32_t depth) {
+  OpenCharge* const charges = t_thread.charges;
+  const tier::Traffic& own = charges[depth].traffic;
+  const std::uint64_t inner = charges[depth].inner_bytes;
+  const std::uint64_t used = std::max(own.slow_read + own.slow_write + own.slow_gathered, inner);
+  if (depth > 0) charges[depth - 1].inner_bytes += used;
+  if (used > inner) g.tiers.slow_bytes_used.fetch_add(used - inner, std::memory_order_relaxed);
+}
+
 void wait_until(std::uint64_t due_ns) {
   if (os::monotonic_ns() + 2 * kWakesLate < due_ns) os::sleep_until(due_ns - kWakesLate);
   while (os::monotonic_ns() < due_ns) {
@@ -50,7 +62,7 @@ void begin_charge(std::uint32_t depth) {
     thread.charges = static_cast<OpenCharge*>(os::map_zeroed(kChargeDepth * sizeof(OpenCharge)));
     if (thread.charges == nullptr) return;
   }
-  if (depth < kChargeDepth) thread.charges[depth] = {os::monotonic_ns(), {}};
+  if (depth < kChargeDepth) thread.charges[depth] = {os::monotonic_ns(), {}, 0};
 }
 
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
@@ -68,6 +80,7 @@ void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64
   const auto width = static_cast<double>(row_bytes);
   for (const std::uint32_t kind : {HEARTH_ACCESS_READ, HEARTH_ACCESS_WRITE}) {
     if ((access & kind) == 0) continue;
+    open->traffic.slow_gathered += static_cast<std::uint64_t>(slow_rows * width);
     open->traffic.gather_ns += tier::gather_ns(g.tiers.machine, slow_rows, width, kind == HEARTH_ACCESS_WRITE);
     add(open->traffic, 0, static_cast<std::uint64_t>((static_cast<double>(rows) - slow_rows) * width), kind);
   }
@@ -76,9 +89,10 @@ void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64
 void end_charge(std::uint32_t depth) {
   if (depth >= kChargeDepth || t_thread.charges == nullptr) return;
   const OpenCharge& open = t_thread.charges[depth];
-  if (open.begin_ns == 0 || !open.traffic.touches_slow()) return;
+  if (open.begin_ns == 0) return;
+  count_bytes(depth);
+  if (!open.traffic.touches_slow()) return;
   Tiers& t = g.tiers;
-  t.slow_bytes_used.fetch_add(open.traffic.slow_read + open.traffic.slow_write, std::memory_order_relaxed);
   const std::uint64_t due = open.begin_ns + static_cast<std::uint64_t>(tier::traffic_ns(t.machine, open.traffic));
   const std::uint64_t now = os::monotonic_ns();
   if (now >= due) return;

@@ -16,6 +16,7 @@ constexpr std::uint32_t kChargeDepth = 24;  // ops nested deeper are not charged
 struct OpenCharge {
   std::uint64_t begin_ns = 0;  // 0: began before the emulation did
   tier::Traffic traffic;
+  std::uint64_t inner_bytes = 0;  // slow bytes that the ops inside it used
 };
 
 void begin_charge(std::uint32_t depth);

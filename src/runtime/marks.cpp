@@ -97,7 +97,8 @@ void op_end() {
   log_event(event);
 }
 
-void log_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
+void log_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access,
+                 std::uint8_t flags) {
   const TensorSlot slot = g.registry.find(storage);
   if (!slot) {
     g.counters.unknown_operands.fetch_add(1, std::memory_order_relaxed);
@@ -108,7 +109,8 @@ void log_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t
   event.tensor = g.registry.at(slot).serial.value;
   event.bytes = bytes;
   event.access = static_cast<std::uint8_t>(access);
-  if (bytes < storage_bytes) event.flags = HEARTH_EVENT_FLAG_VIEW;
+  if (bytes < storage_bytes) flags |= HEARTH_EVENT_FLAG_VIEW;
+  event.flags = flags;
   log_event(event);
 }
 
@@ -116,7 +118,7 @@ void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t vie
   if (!tracking() || storage == nullptr) return;
   if (g.tiers.emulating) [[unlikely]]
     charge_operand(storage, storage_bytes, view_bytes, access);
-  if (profiling()) log_operand(storage, storage_bytes, view_bytes, access);
+  if (profiling()) log_operand(storage, storage_bytes, view_bytes, access, 0);
 }
 
 void gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
@@ -124,7 +126,7 @@ void gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows
   if (!tracking() || storage == nullptr) return;
   if (g.tiers.emulating) [[unlikely]]
     charge_gather(storage, storage_bytes, rows, row_bytes, access);
-  if (profiling()) log_operand(storage, storage_bytes, rows * row_bytes, access);
+  if (profiling()) log_operand(storage, storage_bytes, rows * row_bytes, access, HEARTH_EVENT_FLAG_GATHER);
 }
 
 void step(hearth_event_type type, std::uint32_t name, std::uint64_t optimizer) {

@@ -21,7 +21,8 @@ namespace hearth::tier {
 struct Traffic {
   std::uint64_t fast_read = 0, fast_write = 0;
   std::uint64_t slow_read = 0, slow_write = 0;
-  double gather_ns = 0;  // of rows gathered from the slow tier: their bytes are not among slow_read
+  double gather_ns = 0;             // of rows gathered from the slow tier, or scattered into it
+  std::uint64_t slow_gathered = 0;  // the bytes of those rows, which are not among the others
 
   bool touches_slow() const { return slow_read != 0 || slow_write != 0 || gather_ns > 0; }
 };
