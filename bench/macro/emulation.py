@@ -6,6 +6,9 @@ Each runs with everything fast and with everything slow (HEARTH_TIERS=emulated),
 with what the roofline of docs/tiers.md predicts from the fast one: max(fast time, time of the traffic). Shown is the
 median over the rounds, and the error of the emulation against the prediction.
 
+--models adds whole trainings (all of bench/models, or those that are named): step time with everything fast and with
+everything slow, and what part of their difference the emulation says it waited.
+
 --machine FILE is a machine.json with two tiers, as `hearth probe --scale optane-100 -o FILE` writes it."""
 import argparse
 import json
@@ -19,8 +22,9 @@ import runs
 
 FLOAT = 4
 ELEMENTS = 16 << 20  # of the large tensors: 64 MiB, beyond any cache
-ROWS, WIDTH, GATHERED = 1 << 20, 64, 1 << 17
+ROWS, WIDTH, GATHERED = 1 << 21, 64, 1 << 17  # a table of 512 MiB
 SIDE = 2048
+WARM_UP_STEPS = 2
 
 PROGRAM = """
 import json, sys, time, torch
@@ -65,8 +69,8 @@ def predictions(machine, version):
     return {
         "add": seconds((2 * large, large), slow),
         # exp_avg.lerp_, exp_avg_sq.mul_, .addcmul_, sqrt, / bias, + eps, param.addcdiv_: operands of each, in turn
-        "adam": first_moment + seconds((2 * large, large), slow) + seconds((large, large), slow) + seconds((3 * large, large), slow) +
-        seconds((large, large), slow) + 2 * seconds((large, large), slow) + seconds((3 * large, large), slow),
+        "adam": first_moment + seconds((2 * large, large), slow) + seconds((large, large), slow) +
+        seconds((3 * large, large), slow) + 3 * seconds((large, large), slow) + seconds((3 * large, large), slow),
         "product": seconds((2 * SIDE * SIDE * FLOAT, SIDE * SIDE * FLOAT), slow),
         "gather": max(by_latency, by_bytes) + seconds((GATHERED * 8, gathered), slow),
     }
@@ -84,6 +88,29 @@ def run(op, policy, arguments, python):
     return statistics.median(json.loads(done.stdout.splitlines()[-1])) / 1e9
 
 
+def run_model(model, policy, arguments):
+    """Median seconds of a step without the first ones, and seconds waited in a step."""
+    settings = ("HEARTH_TIERS=emulated", f"HEARTH_POLICY={policy}", f"HEARTH_MACHINE={arguments.machine}")
+    done = runs.run(model, "observing", arguments.python, arguments.library,
+                    runs.step_options(model, arguments.steps, arguments.threads, arguments.small), settings=settings)
+    if done.error:
+        sys.exit(f"{model} with {policy}: {done.error}")
+    steps = done.record["step_wall_ns"]
+    waited = done.report["tiers"]["emulation"]["charged_ns"] / len(steps)
+    return statistics.median(steps[WARM_UP_STEPS:]) / 1e9, waited / 1e9
+
+
+def show_models(arguments):
+    rows = []
+    for model in arguments.models or runs.MODELS:
+        fast, _ = run_model(model, "all-fast", arguments)
+        slow, waited = run_model(model, "all-slow", arguments)
+        rows.append((model, f"{fast * 1e3:.1f}", f"{slow * 1e3:.1f}", f"{slow / fast:.2f}", f"{waited * 1e3:.1f}"))
+        runs.progress(f"{model}: {slow / fast:.2f}")
+    print()
+    print(runs.markdown(("model", "all fast, ms", "all slow, ms", "ratio", "waited in a step, ms"), rows))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=pathlib.Path, default=runs.PROJECT / "build/lib/libhearth.so")
@@ -92,6 +119,9 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--models", nargs="*", metavar="NAME", help="whole trainings too; without names all")
+    parser.add_argument("--small", action="store_true", help="the small sizes of the trainings")
+    parser.add_argument("--steps", type=int, default=8, help="of a training (default 8)")
     arguments = parser.parse_args()
     version = subprocess.run([arguments.python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
                              text=True, check=True).stdout
@@ -106,7 +136,10 @@ def main():
         measured = statistics.median(slow)
         rows.append((op, f"{statistics.median(fast) * 1e3:.2f}", f"{traffic * 1e3:.2f}", f"{expected * 1e3:.2f}",
                      f"{measured * 1e3:.2f}", f"{(measured / expected - 1) * 100:+.1f} %"))
-    print(runs.markdown(("op", "all fast, ms", "its traffic from slow, ms", "predicted, ms", "emulated, ms", "error"), rows))
+    print(runs.markdown(("op", "all fast, ms", "its traffic from slow, ms", "predicted, ms", "emulated, ms", "error"),
+                        rows))
+    if arguments.models is not None:
+        show_models(arguments)
 
 
 if __name__ == "__main__":
