@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Is the emulated slow tier as slow as its machine's figures say?
+"""Are the emulated tiers as slow as their machine's figures say?
 
 Four ops whose traffic is known: a large add, an Adam step on one large parameter, a matrix product, a gather of rows.
-Each runs with everything fast and with everything slow (HEARTH_TIERS=emulated), in turn, and the slow time is compared
-with what the roofline of docs/tiers.md predicts from the fast one: max(fast time, time of the traffic). Shown is the
-median over the rounds, and the error of the emulation against the prediction.
+Each runs without Hearth, with everything fast and with everything slow (HEARTH_TIERS=emulated), in turn, and the times of
+both tiers are compared with what the roofline of docs/tiers.md predicts from the first: max(time without Hearth, time of
+the traffic). Shown is the median over the rounds, and the error of the emulation against the prediction.
 
 --models adds whole trainings (all of bench/models, or those that are named): step time with everything fast and with
 everything slow, and what part of their difference the emulation says it waited.
@@ -56,35 +56,36 @@ def seconds(traffic, speed):
     return traffic[0] / speed["read"] + traffic[1] / speed["write"]
 
 
-def predictions(machine, version):
-    """op: seconds of its traffic with everything slow."""
-    slow = machine["slow"]
+def predictions(machine, tier, version):
+    """op: seconds of its traffic with everything on that tier."""
+    speed = machine[tier]
     large = ELEMENTS * FLOAT
     cores = machine["cores"] or 1
-    by_latency = GATHERED * slow["latency_ns"] * 1e-9 / (machine["outstanding"] * cores)
-    by_bytes = GATHERED * WIDTH * FLOAT / slow["read"]
+    by_latency = GATHERED * speed["latency_ns"] * 1e-9 / (machine["outstanding"] * cores)
+    by_bytes = GATHERED * WIDTH * FLOAT / speed["read"]
     gathered = GATHERED * WIDTH * FLOAT
     # PyTorch 1.x updates the first moment by mul_ and add_, which reads and writes it once more than lerp_ does.
-    first_moment = seconds((large, large), slow) if version.startswith("1.") else 0
+    first_moment = seconds((large, large), speed) if version.startswith("1.") else 0
     return {
-        "add": seconds((2 * large, large), slow),
+        "add": seconds((2 * large, large), speed),
         # exp_avg.lerp_, exp_avg_sq.mul_, .addcmul_, sqrt, / bias, + eps, param.addcdiv_: operands of each, in turn
-        "adam": first_moment + seconds((2 * large, large), slow) + seconds((large, large), slow) +
-        seconds((3 * large, large), slow) + 3 * seconds((large, large), slow) + seconds((3 * large, large), slow),
-        "product": seconds((2 * SIDE * SIDE * FLOAT, SIDE * SIDE * FLOAT), slow),
-        "gather": max(by_latency, by_bytes) + seconds((GATHERED * 8, gathered), slow),
+        "adam": first_moment + seconds((2 * large, large), speed) + seconds((large, large), speed) +
+        seconds((3 * large, large), speed) + 3 * seconds((large, large), speed) + seconds((3 * large, large), speed),
+        "product": seconds((2 * SIDE * SIDE * FLOAT, SIDE * SIDE * FLOAT), speed),
+        "gather": max(by_latency, by_bytes) + seconds((GATHERED * 8, gathered), speed),
     }
 
 
 def run(op, policy, arguments, python):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
-    environment.update(LD_PRELOAD=str(arguments.library), HEARTH_TIERS="emulated", HEARTH_POLICY=policy,
-                       HEARTH_MACHINE=str(arguments.machine), HEARTH_PROFILE="off")
+    if policy:
+        environment.update(LD_PRELOAD=str(arguments.library), HEARTH_TIERS="emulated", HEARTH_POLICY=policy,
+                           HEARTH_MACHINE=str(arguments.machine), HEARTH_PROFILE="off")
     words = [op, arguments.threads, ELEMENTS, ROWS, WIDTH, GATHERED, SIDE, arguments.repeats]
     done = subprocess.run([python, "-c", PROGRAM, *map(str, words)], env=environment, capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
-        sys.exit(f"{op} with {policy}: {done.stderr[-500:]}")
+        sys.exit(f"{op} {policy or 'without Hearth'}: {done.stderr[-500:]}")
     return statistics.median(json.loads(done.stdout.splitlines()[-1])) / 1e9
 
 
@@ -125,19 +126,23 @@ def main():
     arguments = parser.parse_args()
     version = subprocess.run([arguments.python, "-c", "import torch; print(torch.__version__)"], capture_output=True,
                              text=True, check=True).stdout
-    predicted = predictions(json.loads(arguments.machine.read_text(encoding="utf-8"))["machine"], version)
+    machine = json.loads(arguments.machine.read_text(encoding="utf-8"))["machine"]
+    tiers = {"fast": "all-fast", "slow": "all-slow"}
+    predicted = {tier: predictions(machine, tier, version) for tier in tiers}
     rows = []
-    for op, traffic in predicted.items():
-        fast, slow = [], []
+    for op in predicted["slow"]:
+        times = {policy: [] for policy in ("", *tiers.values())}
         for _ in range(arguments.rounds):
-            fast.append(run(op, "all-fast", arguments, arguments.python))
-            slow.append(run(op, "all-slow", arguments, arguments.python))
-        expected = max(statistics.median(fast), traffic)
-        measured = statistics.median(slow)
-        rows.append((op, f"{statistics.median(fast) * 1e3:.2f}", f"{traffic * 1e3:.2f}", f"{expected * 1e3:.2f}",
-                     f"{measured * 1e3:.2f}", f"{(measured / expected - 1) * 100:+.1f} %"))
-    print(runs.markdown(("op", "all fast, ms", "its traffic from slow, ms", "predicted, ms", "emulated, ms", "error"),
-                        rows))
+            for policy, taken in times.items():
+                taken.append(run(op, policy, arguments, arguments.python))
+        host = statistics.median(times[""])
+        for tier, policy in tiers.items():
+            traffic, measured = predicted[tier][op], statistics.median(times[policy])
+            expected = max(host, traffic)
+            rows.append((op, tier, f"{host * 1e3:.2f}", f"{traffic * 1e3:.2f}", f"{expected * 1e3:.2f}",
+                         f"{measured * 1e3:.2f}", f"{(measured / expected - 1) * 100:+.1f} %"))
+    print(runs.markdown(("op", "everything", "without Hearth, ms", "its traffic, ms", "predicted, ms", "emulated, ms",
+                         "error"), rows))
     if arguments.models is not None:
         show_models(arguments)
 

@@ -156,7 +156,7 @@ void View::tiers() {
   const json& emulation = tiers.at("emulation");
   if (emulation.at("charges") != 0) {
     line("emulated, not measured on such memory: " + count_of(emulation.at("charges")) + " ops waited " +
-         time_of(emulation.at("charged_ns")) + " for slow memory; the delays were " +
+         time_of(emulation.at("charged_ns")) + " for the memory of either tier; the delays were " +
          time_of(emulation.at("overshoot_ns")) + " too long");
   }
 }

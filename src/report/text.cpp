@@ -70,7 +70,7 @@ void write_tiers(std::string& out, const TierFacts& tiers) {
                 " to slow, " + bytes_text(real(tiers.failed_bytes)) + " could not move");
   if (tiers.charges != 0) {
     line(out, "  emulation: " + count_text(tiers.charges) + " ops waited " + time_text(real(tiers.charged_ns)) +
-                  " for slow memory, " + time_text(real(tiers.overshoot_ns)) + " too long");
+                  " for emulated memory, " + time_text(real(tiers.overshoot_ns)) + " too long");
   }
 }
 

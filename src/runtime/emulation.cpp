@@ -11,8 +11,9 @@
 namespace hearth::runtime {
 namespace {
 
-// The kernel wakes a sleeper up to so much too late; the rest of a wait is spent looking at the clock.
-constexpr std::uint64_t kWakesLate = 300'000;
+// The kernel wakes a sleeper about so much too late; the rest of a wait is spent looking at the clock. Short waits,
+// which most are, are spent so altogether: to sleep through them would make each longer than it should be.
+constexpr std::uint64_t kWakesLate = 100'000;
 
 OpenCharge* innermost_charge() {
   Thread& thread = t_thread;
@@ -20,11 +21,20 @@ OpenCharge* innermost_charge() {
   return &thread.charges[thread.depth - 1];
 }
 
-// The part of the storage that is slow, 0..1. Where in it a view lies is not told.
-double slow_share(const void* storage, std::uint64_t bytes) {
+// The parts of the storage that lie on either tier, together 0..1. Where in it a view lies is not told.
+struct Shares {
+  double fast = 0, slow = 0;
+};
+
+Shares shares(const void* storage, std::uint64_t bytes) {
   const tier::Residency residency = g.tiers.pages.of({storage, bytes});
-  const std::uint64_t there = residency.fast + residency.slow;
-  return there == 0 ? 0 : static_cast<double>(residency.slow) / static_cast<double>(there);
+  const auto all = static_cast<double>(residency.total());
+  if (all == 0) return {};
+  return {static_cast<double>(residency.fast) / all, static_cast<double>(residency.slow) / all};
+}
+
+std::uint64_t part(double share, std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
 }
 
 void add(tier::Traffic& traffic, std::uint64_t slow, std::uint64_t fast, std::uint32_t access) {
@@ -43,7 +53,7 @@ void count_bytes(std::uint32_t depth) {
   OpenCharge* const charges = t_thread.charges;
   const tier::Traffic& own = charges[depth].traffic;
   const std::uint64_t inner = charges[depth].inner_bytes;
-  const std::uint64_t used = std::max(own.slow_read + own.slow_write + own.slow_gathered, inner);
+  const std::uint64_t used = std::max(own.slow_bytes(), inner);
   if (depth > 0) charges[depth - 1].inner_bytes += used;
   if (used > inner) g.tiers.slow_bytes_used.fetch_add(used - inner, std::memory_order_relaxed);
 }
@@ -68,21 +78,24 @@ void begin_charge(std::uint32_t depth) {
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
   OpenCharge* open = innermost_charge();
   if (open == nullptr) return;
-  const auto slow = static_cast<std::uint64_t>(slow_share(storage, storage_bytes) * static_cast<double>(bytes));
-  add(open->traffic, slow, bytes - slow, access);
+  const Shares lies = shares(storage, storage_bytes);
+  add(open->traffic, part(lies.slow, bytes), part(lies.fast, bytes), access);
 }
 
 void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
                    std::uint32_t access) {
   OpenCharge* open = innermost_charge();
   if (open == nullptr) return;
-  const double slow_rows = slow_share(storage, storage_bytes) * static_cast<double>(rows);
+  const Shares lies = shares(storage, storage_bytes);
+  const tier::Machine& machine = g.tiers.machine;
+  const auto count = static_cast<double>(rows);
   const auto width = static_cast<double>(row_bytes);
   for (const std::uint32_t kind : {HEARTH_ACCESS_READ, HEARTH_ACCESS_WRITE}) {
     if ((access & kind) == 0) continue;
-    open->traffic.slow_gathered += static_cast<std::uint64_t>(slow_rows * width);
-    open->traffic.gather_ns += tier::gather_ns(g.tiers.machine, slow_rows, width, kind == HEARTH_ACCESS_WRITE);
-    add(open->traffic, 0, static_cast<std::uint64_t>((static_cast<double>(rows) - slow_rows) * width), kind);
+    const bool write = kind == HEARTH_ACCESS_WRITE;
+    open->traffic.slow_gathered += part(lies.slow, rows * row_bytes);
+    open->traffic.gather_ns += tier::gather_ns(machine, machine.slow, lies.slow * count, width, write) +
+                               tier::gather_ns(machine, machine.fast, lies.fast * count, width, write);
   }
 }
 
@@ -91,9 +104,10 @@ void end_charge(std::uint32_t depth) {
   const OpenCharge& open = t_thread.charges[depth];
   if (open.begin_ns == 0) return;
   count_bytes(depth);
-  if (!open.traffic.touches_slow()) return;
   Tiers& t = g.tiers;
-  const std::uint64_t due = open.begin_ns + static_cast<std::uint64_t>(tier::traffic_ns(t.machine, open.traffic));
+  const auto least = static_cast<std::uint64_t>(tier::traffic_ns(t.machine, open.traffic));
+  if (least == 0) return;  // most ops around others have nothing of their own
+  const std::uint64_t due = open.begin_ns + least;
   const std::uint64_t now = os::monotonic_ns();
   if (now >= due) return;
   wait_until(due);

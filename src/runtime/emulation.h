@@ -1,6 +1,7 @@
-// Emulation: an op that used slow memory takes as long as that would have taken it. What of its operands is slow is
-// looked up in the books when they are announced; when the op ends, the thread waits until the roofline's time is over
-// (tier/charge.h). An op around others pays only what these have not paid already, since its own time counts.
+// Emulation: an op takes as long as its operands' memory would have taken it on the emulated machine, fast or slow.
+// What of them lies where is looked up in the books when they are announced, and what the books do not know counts for
+// nothing; when the op ends, the thread waits until the roofline's time is over (tier/charge.h). An op around others
+// pays only what these have not paid already, since its own time counts.
 //
 // Hot; each thread has its own open ops. Called for every op while a slow tier is emulated, by the marks.
 #pragma once

@@ -23,7 +23,7 @@ namespace hearth::runtime {
 
 struct Tiers {
   bool on = false;         // two tiers
-  bool emulating = false;  // and the slow one is emulated: ops are charged for it
+  bool emulating = false;  // and they are emulated: ops are charged for both
   tier::Backend* backend = nullptr;
   tier::SingleBackend single;
   tier::NumaBackend numa;
@@ -37,10 +37,10 @@ struct Tiers {
   std::atomic<std::uint64_t> unbound_bytes{
       0};  // whose binding the kernel refused: they lie where the first touch puts them
 
-  // Emulation: what was charged, and by how much the delays overshot.
+  // Emulation: what was charged for either tier, and by how much the delays overshot.
   std::uint64_t charged_before_ns = 0;  // when the open iteration began
   std::atomic<std::uint64_t> charges{0};
-  std::atomic<std::uint64_t> charged_ns{0};    // beyond what the op took by itself
+  std::atomic<std::uint64_t> charged_ns{0};    // beyond what the host took by itself
   std::atomic<std::uint64_t> overshoot_ns{0};  // the delay's own error
   std::atomic<std::uint64_t> slow_bytes_used{0};
 };

@@ -16,7 +16,7 @@ Machine machine() {
 
 TEST(Charge, NoTrafficTakesNoTime) {
   EXPECT_EQ(traffic_ns(machine(), {}), 0);
-  EXPECT_FALSE(Traffic{}.touches_slow());
+  EXPECT_EQ(Traffic{}.slow_bytes(), 0u);
 }
 
 TEST(Charge, EachKindOfTrafficAtItsOwnBandwidth) {
@@ -28,15 +28,30 @@ TEST(Charge, EachKindOfTrafficAtItsOwnBandwidth) {
   EXPECT_DOUBLE_EQ(traffic_ns(machine(), all), 1'800'000);
 }
 
+TEST(Charge, SlowBytesAreThoseOfSlowOperandsAlone) {
+  const Traffic all{.fast_read = 1, .fast_write = 2, .slow_read = 4, .slow_write = 8, .slow_gathered = 16};
+  EXPECT_EQ(all.slow_bytes(), 28u);
+}
+
 TEST(Charge, SmallRowsCostLatencyLargeOnesBandwidth) {
   // 300 ns over 10 misses in flight on each of 2 cores: 15 ns a row; 64 bytes alone would take 32 ns.
-  EXPECT_DOUBLE_EQ(gather_ns(machine(), 1000, 8, false), 15'000);
-  EXPECT_DOUBLE_EQ(gather_ns(machine(), 1000, 512, false), 256'000);
-  EXPECT_DOUBLE_EQ(gather_ns(machine(), 1000, 512, true), 512'000);
+  const Machine m = machine();
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.slow, 1000, 8, false), 15'000);
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.slow, 1000, 512, false), 256'000);
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.slow, 1000, 512, true), 512'000);
+}
+
+TEST(Charge, RowsOfTheFastTierAtItsLatencyAndBandwidth) {
+  // 80 ns over 20 misses in flight: 4 ns a row; 64 bytes alone would take 6.4 ns.
+  const Machine m = machine();
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.fast, 1000, 8, false), 4'000);
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.fast, 1000, 64, false), 6'400);
+  EXPECT_DOUBLE_EQ(gather_ns(m, m.fast, 1000, 64, true), 12'800);
 }
 
 TEST(Charge, AMachineWithoutFiguresChargesNothing) {
   EXPECT_EQ(traffic_ns(Machine{}, {.slow_read = 1 << 20, .slow_write = 1 << 20}), 0);
+  EXPECT_EQ(gather_ns(Machine{}, Speed{}, 1000, 64, false), 0);
 }
 
 }  // namespace
