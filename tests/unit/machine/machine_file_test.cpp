@@ -103,7 +103,7 @@ TEST(MachineFile, WhatCannotBeIsRefusedWithPlaceAndCure) {
       {"\"cores\": 24", "\"cores\": 2.5", "expected a whole number"},
       {"\"name\": \"optane-100\"", "\"name\": \"\"", "the name is empty"},
       {"\"name\": \"optane-100\"", "\"name\": \"a\\\"b\"", "expected a name"},
-      {"\"move_to_fast\": 2e+09", "\"move_to_fast\": 0", "must be greater than 0"},
+      {"\"move_to_fast\": 1.6e+10", "\"move_to_fast\": 0", "must be greater than 0"},
       {"\"gemm\"", "\"gem\"", "there is no such member here: gem"},
       {"\"scale\": 1", "\"scale\": 1, \"scale\": 1", "member scale is there twice"},
   };
