@@ -10,47 +10,58 @@
 namespace hearth::tier {
 namespace {
 
-constexpr std::uint32_t kLanes = 8;                         // movers that copy at once without sharing a buffer
+constexpr std::uint32_t kMovers = 8;                        // that copy at once without sharing a buffer
 constexpr std::uint64_t kChunk = std::uint64_t{256} << 10;  // copied at once, then the pace is looked at
-constexpr std::uint64_t kWorthSleeping = 60'000;            // ns; the kernel wakes that late anyway
 
 // The program writes the pages meanwhile; what is read of them is thrown away.
 [[gnu::no_sanitize("thread", "address")]] void copy(std::byte* to, const void* from, std::uint64_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-void wait_until(std::uint64_t due_ns) {
-  const std::uint64_t now = os::monotonic_ns();
-  if (now + kWorthSleeping < due_ns) os::sleep_until(due_ns - kWorthSleeping / 2);
-  while (os::monotonic_ns() < due_ns) {
-  }
-}
-
 }  // namespace
 
+EmulatedBackend::Slot EmulatedBackend::Lane::reserve(std::uint64_t ns) {
+  const std::uint64_t slept = slept_ns.exchange(0, std::memory_order_relaxed);
+  const std::uint64_t now = os::monotonic_ns();
+  std::uint64_t free = free_ns.load(std::memory_order_relaxed);
+  std::uint64_t begin = 0;
+  do {
+    begin = std::max(free, now - slept);
+  } while (!free_ns.compare_exchange_weak(free, begin + ns, std::memory_order_relaxed));
+  return {begin, begin + ns, now - std::min(begin, now)};
+}
+
+bool EmulatedBackend::Lane::spend(const Slot& slot) {
+  const std::uint64_t now = os::monotonic_ns();
+  if (now < slot.due_ns) os::sleep_until(slot.due_ns);
+  const std::uint64_t over = os::monotonic_ns() - slot.due_ns;
+  const std::uint64_t slept = now < slot.due_ns ? over : std::min(over, slot.made_up_ns);
+  if (free_ns.load(std::memory_order_relaxed) == slot.due_ns) slept_ns.store(slept, std::memory_order_relaxed);
+  return now <= slot.due_ns + slot.made_up_ns;
+}
+
 bool EmulatedBackend::init(const Machine& machine) {
-  to_fast_ = machine.move_to_fast / 1e9;
-  to_slow_ = machine.move_to_slow / 1e9;
-  scratch_ = static_cast<std::byte*>(os::map_zeroed(kLanes * kChunk));
-  return scratch_ != nullptr && to_fast_ > 0 && to_slow_ > 0;
+  to_fast_.pace = machine.move_to_fast / 1e9;
+  to_slow_.pace = machine.move_to_slow / 1e9;
+  scratch_ = static_cast<std::byte*>(os::map_zeroed(kMovers * kChunk));
+  return scratch_ != nullptr && to_fast_.pace > 0 && to_slow_.pace > 0;
 }
 
 int EmulatedBackend::bind(Extent, Tier) { return 0; }
 
+std::byte* EmulatedBackend::scratch() {
+  return scratch_ + movers_.fetch_add(1, std::memory_order_relaxed) % kMovers * kChunk;
+}
+
 Moved EmulatedBackend::move(Extent pages, Tier to) {
-  const double pace = to == Tier::fast ? to_fast_ : to_slow_;
-  std::byte* scratch = scratch_ + lanes_.fetch_add(1, std::memory_order_relaxed) % kLanes * kChunk;
-  const std::uint64_t begin_ns = os::monotonic_ns();
+  Lane& way = lane(to);
+  std::byte* const buffer = scratch();
   for (std::uint64_t done = 0; done < pages.bytes;) {
     const std::uint64_t chunk = std::min(kChunk, pages.bytes - done);
-    copy(scratch, reinterpret_cast<const void*>(pages.begin() + done), chunk);
+    const Slot slot = way.reserve(static_cast<std::uint64_t>(static_cast<double>(chunk) / way.pace));
+    copy(buffer, reinterpret_cast<const void*>(pages.begin() + done), chunk);
     done += chunk;
-    const std::uint64_t due = begin_ns + static_cast<std::uint64_t>(static_cast<double>(done) / pace);
-    if (os::monotonic_ns() > due) {
-      late_.fetch_add(chunk, std::memory_order_relaxed);
-    } else {
-      wait_until(due);
-    }
+    if (!way.spend(slot)) late_.fetch_add(chunk, std::memory_order_relaxed);
   }
   Moved moved;
   moved.there = pages.bytes;

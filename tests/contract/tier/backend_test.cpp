@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -341,6 +342,46 @@ TEST(EmulatedBackendTest, MovesKeepTheMachinesPace) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     EXPECT_GE(spent.count(), static_cast<double>(memory.bytes) / bandwidth);
   }
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// All movers share what a direction can do: two of them are not twice as fast.
+TEST(EmulatedBackendTest, SeveralMoversShareTheBandwidthOfADirection) {
+  EmulatedBackend backend;
+  ASSERT_TRUE(backend.init(quick_machine()));
+  const Memory memory(16 * Backend::kMoveUnit);
+  memory.fill();
+  for (const Tier to : {Tier::fast, Tier::slow}) {
+    const double bandwidth = to == Tier::fast ? quick_machine().move_to_fast : quick_machine().move_to_slow;
+    const double spent = seconds_of([&] {
+      const auto half = [&](std::uint64_t number) {
+        backend.move({memory.data() + number * memory.bytes / 2, memory.bytes / 2}, to);
+      };
+      std::thread other(half, 0);
+      half(1);
+      other.join();
+    });
+    EXPECT_GE(spent, static_cast<double>(memory.bytes) / bandwidth);
+  }
+}
+
+// Each direction has a clock of its own: what was moved one way holds up nothing that goes the other way. Told by the
+// clocks' own promise, a move that finds its lane free begins at once, on a machine where the other way takes an hour.
+TEST(EmulatedBackendTest, TheDirectionsDoNotWaitForEachOther) {
+  Machine machine = quick_machine();
+  machine.move_to_slow = 64.0 * kPage / 3600;
+  static EmulatedBackend backend;  // outlives the move that takes an hour
+  ASSERT_TRUE(backend.init(machine));
+  static const Memory memory(128 * kPage);
+  memory.fill();
+  std::thread([] { backend.move(memory.pages(0, 64), Tier::slow); }).detach();
+  for (int i = 0; i < 100; ++i) backend.move(memory.pages(64, 64), Tier::fast);
+  EXPECT_TRUE(memory.intact());
 }
 
 TEST(EmulatedBackendTest, AMachineWithoutSpeedsIsRefused) {
