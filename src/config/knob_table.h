@@ -55,7 +55,7 @@
     "percentage of 2 MiB units that HEARTH_POLICY=interleave places fast")                                             \
   X(machine, HEARTH_MACHINE, Path, "optane-100", "",                                                                   \
     "speeds of the emulated tiers: a preset (hearth info --presets) or a machine.json (hearth probe -o)")              \
-  X(movers, HEARTH_MOVERS, Integer, "1", "1..8", "threads that move pages between the tiers")                          \
+  X(movers, HEARTH_MOVERS, Integer, "2", "1..8", "threads that move pages between the tiers")                          \
   X(mover_cpus, HEARTH_MOVER_CPUS, Path, "", "", "processors that the movers run on (0-3,8); empty = any")             \
   X(adapter, HEARTH_ADAPTER, Path, "", "", "use this PyTorch adapter instead of the one chosen by version")            \
   X(config, HEARTH_CONFIG, Path, "", "",                                                                               \

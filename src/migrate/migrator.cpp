@@ -123,9 +123,9 @@ void Migrator::serve() {
   for (;;) {
     const std::uint32_t seen = work_.load(std::memory_order_seq_cst);
     const bool may_work = paused_.load(std::memory_order_seq_cst) == 0;
-    const std::uint32_t slot = may_work ? queue_.take(Tier::none) : Queue::kNone;
+    std::uint32_t slot = may_work ? take_next() : Queue::kNone;
     if (slot != Queue::kNone) {
-      work_on(slot);
+      while (slot != Queue::kNone) slot = work_on(slot, false);
       continue;
     }
     // Requests come in groups: to be awake for the next one spares its poster a system call.
@@ -137,12 +137,36 @@ void Migrator::serve() {
   }
 }
 
-// No room for a fetch: lets an eviction go first. False if there is none, and none is under way.
+// The most urgent request; of the direction that nobody serves, where the other one has its mover.
+std::uint32_t Migrator::take_next() {
+  for (const Tier to : {Tier::fast, Tier::slow}) {
+    if (at_work_[direction(to)].load(std::memory_order_relaxed) != 0) continue;
+    if (at_work_[direction(tier::other(to))].load(std::memory_order_relaxed) == 0) continue;
+    if (const std::uint32_t slot = queue_.take(to); slot != Queue::kNone) return slot;
+  }
+  return queue_.take(Tier::none);
+}
+
+// Between two units of a request: what the mover shall go on with instead, taken from the queue; kNone if nothing. That
+// is a more urgent request of the same direction, or one of the other direction that no mover serves: when it is more
+// urgent, or others go on with this direction.
+std::uint32_t Migrator::take_instead(std::uint32_t slot) {
+  const Tier to = queue_.request(slot).to;
+  const Tier across = tier::other(to);
+  if (at_work_[direction(across)].load(std::memory_order_relaxed) == 0) {
+    const bool alone = at_work_[direction(to)].load(std::memory_order_relaxed) <= 1;
+    const std::uint32_t other = alone ? queue_.take_more_urgent(slot, across) : queue_.take(across);
+    if (other != Queue::kNone) return other;
+  }
+  return queue_.take_more_urgent(slot, to);
+}
+
+// No room for a fetch: lets a unit of an eviction go first. False if there is none, and none is under way.
 bool Migrator::stand_back(std::uint32_t slot) {
   const std::uint32_t eviction = queue_.take(Tier::slow);
-  if (eviction == Queue::kNone && evicting_.load(std::memory_order_seq_cst) == 0) return false;
+  if (eviction == Queue::kNone && queue_.unfinished(Tier::slow) == 0) return false;
   if (eviction != Queue::kNone) {
-    work_on(eviction);
+    work_on(eviction, true);
   } else {
     rest();
   }
@@ -152,10 +176,17 @@ bool Migrator::stand_back(std::uint32_t slot) {
 
 void Migrator::rest() { os::sleep_until(os::monotonic_ns() + kRestNs); }
 
-void Migrator::work_on(std::uint32_t slot) {
+std::uint32_t Migrator::work_on(std::uint32_t slot, bool one_unit) {
+  const unsigned way = direction(queue_.request(slot).to);
+  at_work_[way].fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t next = work_through(slot, one_unit);
+  at_work_[way].fetch_sub(1, std::memory_order_relaxed);
+  return next;
+}
+
+std::uint32_t Migrator::work_through(std::uint32_t slot, bool one_unit) {
   const Request& request = queue_.request(slot);
   std::uint64_t& done = queue_.progress(slot);
-  bool partly = false;
   while (done < request.pages.bytes) {
     if (queue_.cancelling(slot)) {
       cancelled_.add(1);
@@ -164,20 +195,29 @@ void Migrator::work_on(std::uint32_t slot) {
     moving_.fetch_add(1, std::memory_order_seq_cst);
     if (paused_.load(std::memory_order_seq_cst) != 0) {
       moving_.fetch_sub(1, std::memory_order_seq_cst);
-      return queue_.put_back(slot);
+      return put_back(slot);
     }
     const Extent unit = next_unit(request.pages, done);
     const Step step = move_run(unit, request);
     moving_.fetch_sub(1, std::memory_order_seq_cst);
     if (step == Step::no_room) {
-      if (stand_back(slot)) return;
+      if (stand_back(slot)) return Queue::kNone;
       full_.add(1);
       return finish(slot, Outcome::full);
     }
-    partly |= step == Step::partly;
+    queue_.partly(slot) |= step == Step::partly;
     done += unit.bytes;
+    if (done >= request.pages.bytes) break;
+    const std::uint32_t next = one_unit ? Queue::kNone : take_instead(slot);
+    if (one_unit || next != Queue::kNone) return put_back(slot, next);
   }
-  finish(slot, partly ? Outcome::partial : Outcome::done);
+  return finish(slot, queue_.partly(slot) ? Outcome::partial : Outcome::done);
+}
+
+// Others may take what is left of it. Returns `next`.
+std::uint32_t Migrator::put_back(std::uint32_t slot, std::uint32_t next) {
+  queue_.put_back(slot);
+  return next;
 }
 
 // As much of the run's front as there is room for, claimed: whole units where that is one at least, so that no huge
@@ -202,7 +242,6 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
     if (to == Tier::fast && (run = claimed_front(run)).bytes == 0) return Step::no_room;
     from = run.end();
     const std::uint64_t bytes = page_up(run.bytes);
-    if (to == Tier::slow) evicting_.fetch_add(1, std::memory_order_seq_cst);
     const std::uint64_t begin_ns = os::monotonic_ns();
     Moved moved;
     if (to == Tier::slow && request.clean && backend_->drop_clean(run)) {
@@ -213,7 +252,6 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
     }
     const std::uint64_t changed = book(run, to, moved);
     if (to == Tier::fast) pages_->unclaim(bytes - changed);
-    if (to == Tier::slow) evicting_.fetch_sub(1, std::memory_order_seq_cst);
     count(request, moved, changed, os::monotonic_ns() - begin_ns);
     if (moved.failed != 0) step = Step::partly;
   }
@@ -263,7 +301,7 @@ void Migrator::count(const Request& request, const Moved& moved, std::uint64_t b
   }
 }
 
-void Migrator::finish(std::uint32_t slot, Outcome outcome) {
+std::uint32_t Migrator::finish(std::uint32_t slot, Outcome outcome) {
   const Request& request = queue_.request(slot);
   requests_[direction(request.to)].add(1);
   const std::uint64_t now = os::monotonic_ns();
@@ -277,6 +315,7 @@ void Migrator::finish(std::uint32_t slot, Outcome outcome) {
   queue_.finish(slot, outcome);
   over_.fetch_add(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst) != 0) os::wake_all(over_);
+  return Queue::kNone;
 }
 
 MoveStats Migrator::stats() const {

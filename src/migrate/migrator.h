@@ -1,9 +1,10 @@
 // Migrator: worker threads that move ranges of pages between the tiers, most urgent first, within the books' capacity.
 //
-// A request runs in units of 2 MiB; between two of them it can be cancelled, the movers can be paused, and the fast
-// tier's room is claimed anew. A fetch that finds no room lets an eviction go first; when there is none left it ends as
-// `full` (Sentinel, HPCA 2021, section 4: case 2). What the backend could not move is counted by errno and stays where
-// it is, in the books too.
+// A request runs in units of 2 MiB; between two of them it can be cancelled, the movers can be paused, the fast tier's
+// room is claimed anew, and it gives way to a more urgent one. Of several movers one serves each direction as long as
+// both have something to move, however long the queue of the other. A fetch that finds no room lets an eviction go
+// first; when there is none left it ends as `full` (Sentinel, HPCA 2021, section 4: case 2). What the backend could not
+// move is counted by errno and stays where it is, in the books too.
 //
 // Threads start with the first request, with all signals blocked, and never end; they are asleep without requests.
 //
@@ -58,13 +59,19 @@ class Migrator {
   static void run_mover(void* self);
   void serve();
   bool start_threads();
-  void work_on(std::uint32_t slot);
+  // Slots, or Queue::kNone. A mover works on a slot until that is over or another one is to be gone on with, which is
+  // what these return.
+  std::uint32_t take_next();
+  std::uint32_t take_instead(std::uint32_t slot);
+  std::uint32_t work_on(std::uint32_t slot, bool one_unit);
+  std::uint32_t work_through(std::uint32_t slot, bool one_unit);
+  std::uint32_t put_back(std::uint32_t slot, std::uint32_t next = Queue::kNone);
+  std::uint32_t finish(std::uint32_t slot, Outcome outcome);
   enum class Step : std::uint8_t { moved, no_room, partly };
   tier::Extent claimed_front(tier::Extent run);
   Step move_run(tier::Extent run, const Request& request);
   std::uint64_t book(tier::Extent run, tier::Tier to, const tier::Moved& moved);
   void count(const Request& request, const tier::Moved& moved, std::uint64_t bytes, std::uint64_t spent_ns);
-  void finish(std::uint32_t slot, Outcome outcome);
   bool stand_back(std::uint32_t slot);
   void rest();
 
@@ -77,9 +84,9 @@ class Migrator {
   std::atomic<std::uint32_t> started_{0};  // threads; kStarting while one thread starts them
   std::atomic<bool> stopped_{false};
   std::atomic<std::uint32_t> paused_{0};
-  std::atomic<std::uint32_t> moving_{0};    // movers in the middle of a unit
-  std::atomic<std::uint32_t> evicting_{0};  // of them, those that make room
-  std::atomic<std::uint32_t> work_{0};      // changes with every post: what sleeping movers watch
+  std::atomic<std::uint32_t> moving_{0};        // movers in the middle of a unit
+  std::atomic<std::uint32_t> at_work_[2] = {};  // movers with a request to fast, to slow
+  std::atomic<std::uint32_t> work_{0};          // changes with every post: what sleeping movers watch
   std::atomic<std::uint32_t> asleep_{0};
   std::atomic<std::uint32_t> over_{0};  // changes with every end: what wait() and drain() watch
   std::atomic<std::uint32_t> waiting_{0};

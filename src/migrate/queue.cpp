@@ -31,11 +31,12 @@ Ticket Queue::post(const Request& request) {
       Slot& slot = slots_[number];
       slot.request = request;
       slot.progress = 0;
+      slot.partly = false;
       slot.cancel.store(false, std::memory_order_relaxed);
       slot.outcome.store(Outcome::pending, std::memory_order_relaxed);
       const std::uint64_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
       slot.generation.store(generation, std::memory_order_release);
-      unfinished_.fetch_add(1, std::memory_order_relaxed);
+      unfinished_[index(request.to)].fetch_add(1, std::memory_order_relaxed);
       queued_[word].fetch_or(std::uint64_t{1} << bit, std::memory_order_release);
       return {generation << kSlotBits | number};
     }
@@ -48,17 +49,23 @@ bool Queue::more_urgent(const Request& a, const Request& b) {
   return a.deadline_ns - 1 < b.deadline_ns - 1;  // 0 is last
 }
 
+// Another mover may take it meanwhile.
+std::uint32_t Queue::most_urgent(tier::Tier to) const {
+  std::uint32_t best = kNone;
+  for (std::uint32_t word = 0; word < kWords; ++word) {
+    std::uint64_t waiting = queued_[word].load(std::memory_order_acquire);
+    for (; waiting != 0; waiting &= waiting - 1) {
+      const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_zero(waiting));
+      if (to != tier::Tier::none && slots_[slot].request.to != to) continue;
+      if (best == kNone || more_urgent(slots_[slot].request, slots_[best].request)) best = slot;
+    }
+  }
+  return best;
+}
+
 std::uint32_t Queue::take(tier::Tier to) {
   for (;;) {
-    std::uint32_t best = kNone;
-    for (std::uint32_t word = 0; word < kWords; ++word) {
-      std::uint64_t waiting = queued_[word].load(std::memory_order_acquire);
-      for (; waiting != 0; waiting &= waiting - 1) {
-        const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_zero(waiting));
-        if (to != tier::Tier::none && slots_[slot].request.to != to) continue;
-        if (best == kNone || more_urgent(slots_[slot].request, slots_[best].request)) best = slot;
-      }
-    }
+    const std::uint32_t best = most_urgent(to);
     if (best == kNone) return kNone;
     const std::uint64_t bit = std::uint64_t{1} << best % 64;
     if ((queued_[best / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit) != 0) return best;
@@ -66,14 +73,25 @@ std::uint32_t Queue::take(tier::Tier to) {
   }
 }
 
+std::uint32_t Queue::take_more_urgent(std::uint32_t slot, tier::Tier to) {
+  const Request& mine = slots_[slot].request;
+  const std::uint32_t waiting = most_urgent(to);
+  if (waiting == kNone || !more_urgent(slots_[waiting].request, mine)) return kNone;
+  const std::uint32_t taken = take(to);
+  if (taken == kNone || more_urgent(slots_[taken].request, mine)) return taken;
+  put_back(taken);  // another mover was quicker
+  return kNone;
+}
+
 void Queue::put_back(std::uint32_t slot) {
   queued_[slot / 64].fetch_or(std::uint64_t{1} << slot % 64, std::memory_order_release);
 }
 
 void Queue::finish(std::uint32_t slot, Outcome outcome) {
+  const unsigned way = index(slots_[slot].request.to);
   slots_[slot].outcome.store(outcome, std::memory_order_release);
   taken_[slot / 64].fetch_and(~(std::uint64_t{1} << slot % 64), std::memory_order_release);
-  unfinished_.fetch_sub(1, std::memory_order_release);
+  unfinished_[way].fetch_sub(1, std::memory_order_release);
 }
 
 Outcome Queue::outcome(Ticket ticket) const {

@@ -25,13 +25,16 @@ class Queue {
   Ticket post(const Request& request);
   // The most urgent queued request of that target (none: of either) becomes running; kNone if there is none.
   std::uint32_t take(tier::Tier to);
+  // As take(), but only one that is more urgent than the running slot.
+  std::uint32_t take_more_urgent(std::uint32_t slot, tier::Tier to);
   // A running one waits again, with what is left of it.
   void put_back(std::uint32_t slot);
   void finish(std::uint32_t slot, Outcome outcome);
 
   const Request& request(std::uint32_t slot) const { return slots_[slot].request; }
-  // Of a running slot: what is left to do.
+  // Of a running slot: what is done of it, and whether some of that stayed behind.
   std::uint64_t& progress(std::uint32_t slot) { return slots_[slot].progress; }
+  bool& partly(std::uint32_t slot) { return slots_[slot].partly; }
   bool cancelling(std::uint32_t slot) const { return slots_[slot].cancel.load(std::memory_order_relaxed); }
 
   // `pending` while queued or running. Of a ticket whose slot has a new tenant: done.
@@ -40,7 +43,9 @@ class Queue {
   bool cancel(Ticket ticket);
   void cancel_all();
 
-  std::uint32_t unfinished() const { return unfinished_.load(std::memory_order_acquire); }
+  // Queued or running.
+  std::uint32_t unfinished() const { return unfinished(tier::Tier::fast) + unfinished(tier::Tier::slow); }
+  std::uint32_t unfinished(tier::Tier to) const { return unfinished_[index(to)].load(std::memory_order_acquire); }
 
  private:
   static constexpr std::uint32_t kWords = kSlots / 64;
@@ -48,19 +53,22 @@ class Queue {
   struct alignas(64) Slot {
     Request request;
     std::uint64_t progress = 0;
+    bool partly = false;
     std::atomic<std::uint64_t> generation{0};  // of the tenant
     std::atomic<Outcome> outcome{Outcome::done};
     std::atomic<bool> cancel{false};
   };
 
+  static unsigned index(tier::Tier to) { return to == tier::Tier::fast ? 0 : 1; }
   static bool more_urgent(const Request& a, const Request& b);
+  std::uint32_t most_urgent(tier::Tier to) const;
   bool names(Ticket ticket, std::uint32_t slot) const;
 
   Slot slots_[kSlots];
   std::atomic<std::uint64_t> taken_[kWords] = {};   // slots that are not free
   std::atomic<std::uint64_t> queued_[kWords] = {};  // of them, those that wait
-  std::atomic<std::uint32_t> unfinished_{0};
-  std::atomic<std::uint32_t> hint_{0};  // the word in which a free slot was found last
+  std::atomic<std::uint32_t> unfinished_[2] = {};   // to fast, to slow
+  std::atomic<std::uint32_t> hint_{0};              // the word in which a free slot was found last
 };
 
 }  // namespace hearth::migrate

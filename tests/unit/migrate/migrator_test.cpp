@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -31,8 +32,10 @@ class RecordingBackend final : public tier::Backend {
   bool tiered() const override { return true; }
   int bind(Extent, Tier) override { return 0; }
   Moved move(Extent pages, Tier to) override {
-    while (blocked) std::this_thread::yield();
+    ++begun;
+    while (blocked || (to == Tier::slow && begun > held_after && !fetched)) std::this_thread::yield();
     const std::lock_guard lock(mutex);
+    fetched = fetched || to == Tier::fast;
     moves.push_back({pages, to});
     Moved moved;
     moved.calls = 1;
@@ -64,6 +67,9 @@ class RecordingBackend final : public tier::Backend {
   std::mutex mutex;
   std::vector<Move> moves;
   std::atomic<bool> blocked{false};
+  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> held_after{~std::uint64_t{0}};  // evictions beyond so many moves wait for a fetch
+  std::atomic<bool> fetched{false};
   int error = 0;
   bool drops = false;
   std::uintptr_t stuck = 0;
@@ -162,6 +168,37 @@ TEST_F(MigratorTest, AFetchWithoutRoomLetsAnEvictionGoFirst) {
   EXPECT_EQ(world.pages.fast_peak(), 2 * kUnit);
 }
 
+// One mover: between two units it leaves an eviction for a fetch that has less time. The eviction's next unit would
+// wait for the fetch for ever.
+TEST_F(MigratorTest, AnUrgentFetchComesBetweenTheUnitsOfAnEviction) {
+  world.put(World::at(0, 8 * kUnit), Tier::fast);
+  world.put(World::at(8 * kUnit, kUnit), Tier::slow);
+  world.backend.blocked = true;
+  world.backend.held_after = 1;
+  const Ticket eviction = world.post(World::at(0, 8 * kUnit), Tier::slow, 20);
+  while (world.backend.begun == 0) std::this_thread::yield();
+  const Ticket fetch = world.post(World::at(8 * kUnit, kUnit), Tier::fast, 10);
+  world.backend.blocked = false;
+  EXPECT_EQ(world.migrator.wait(fetch, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.migrator.wait(eviction, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.pages.slow_bytes(), 8 * kUnit);
+}
+
+// What stayed behind of a request is not forgotten while another one is served in between.
+TEST_F(MigratorTest, ARequestThatGaveWayStillEndsAsPartial) {
+  world.put(World::at(0, 3 * kUnit), Tier::slow);
+  world.put(World::at(8 * kUnit, kUnit), Tier::slow);
+  world.backend.blocked = true;
+  world.backend.error = EBUSY;
+  const Ticket long_one = world.post(World::at(0, 3 * kUnit), Tier::fast, 20);
+  while (world.backend.begun == 0) std::this_thread::yield();
+  const Ticket urgent = world.post(World::at(8 * kUnit, kUnit), Tier::fast, 10);
+  world.backend.blocked = false;
+  EXPECT_EQ(world.migrator.wait(long_one, 10 * kSecond), Outcome::partial);
+  EXPECT_EQ(world.migrator.outcome(urgent), Outcome::partial);
+  EXPECT_EQ(world.moves()[1].pages.begin(), World::kBase + 8 * kUnit);
+}
+
 TEST_F(MigratorTest, WhatStaysBehindIsCountedByErrnoAndBookedWhereItIs) {
   world.backend.error = EBUSY;
   world.put(World::at(0, 4 * kPage), Tier::slow);
@@ -234,6 +271,45 @@ TEST_F(MigratorTest, AForkedChildHasNoMoversAndIsRefused) {
   ::waitpid(pid, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(world.migrator.wait(world.post(World::at(0, kUnit), Tier::slow), 10 * kSecond), Outcome::done);
+}
+
+// Evictions that are older, more urgent and endless: both movers are at them when a fetch is asked for, and one leaves.
+TEST(MigratorThreads, EvictionsDoNotKeepBothMoversFromAFetch) {
+  World& world = *new World(2);
+  world.put(World::at(0, 16 * kUnit), Tier::fast);
+  world.put(World::at(16 * kUnit, kUnit), Tier::slow);
+  world.backend.blocked = true;
+  world.backend.held_after = 2;
+  const Ticket first = world.post(World::at(0, 8 * kUnit), Tier::slow, 1);
+  const Ticket second = world.post(World::at(8 * kUnit, 8 * kUnit), Tier::slow, 2);
+  while (world.backend.begun < 2) std::this_thread::yield();
+  const Ticket fetch = world.post(World::at(16 * kUnit, kUnit), Tier::fast, 10);
+  world.backend.blocked = false;
+  EXPECT_EQ(world.migrator.wait(fetch, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.migrator.wait(first, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.migrator.wait(second, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.pages.slow_bytes(), 16 * kUnit);
+}
+
+// And the other way round, so that a fetch finds room.
+TEST(MigratorThreads, FetchesDoNotKeepBothMoversFromAnEviction) {
+  World& world = *new World(2);
+  world.pages.set_capacity(17 * kUnit);
+  world.put(World::at(0, kUnit), Tier::fast);
+  world.put(World::at(16 * kUnit, 16 * kUnit), Tier::slow);
+  world.backend.blocked = true;
+  const Ticket first = world.post(World::at(16 * kUnit, 8 * kUnit), Tier::fast, 1);
+  const Ticket second = world.post(World::at(24 * kUnit, 8 * kUnit), Tier::fast, 2);
+  while (world.backend.begun < 2) std::this_thread::yield();
+  const Ticket eviction = world.post(World::at(0, kUnit), Tier::slow, 10);
+  world.backend.blocked = false;
+  EXPECT_EQ(world.migrator.wait(eviction, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.migrator.wait(first, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.migrator.wait(second, 10 * kSecond), Outcome::done);
+  EXPECT_EQ(world.pages.fast_bytes(), 16 * kUnit);
+  const std::vector<RecordingBackend::Move> moves = world.moves();
+  const auto at = std::find_if(moves.begin(), moves.end(), [](const auto& move) { return move.to == Tier::slow; });
+  EXPECT_LT(at - moves.begin(), 16) << "it came last";
 }
 
 TEST(MigratorThreads, ManyRequestsOverlappingWithinTheCapacity) {
