@@ -67,6 +67,18 @@ Ticket Migrator::post(const Request& request) {
   return ticket;
 }
 
+Ticket Migrator::renew(Request request) {
+  const Extent own = tier::pages_within(request.pages);
+  for (std::uintptr_t from = own.begin(); ready() && from < own.end();) {
+    const Extent run = pages_->next_run(tier::extent(from, own.end()), tier::other(request.to));
+    if (run.bytes == 0) break;
+    backend_->forget(run);
+    from = run.end();
+  }
+  request.dead = true;
+  return post(request);
+}
+
 Outcome Migrator::wait(Ticket ticket, std::uint64_t timeout_ns) {
   const std::uint64_t until = os::monotonic_ns() + timeout_ns;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -260,6 +272,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
 
 // Writes down what the backend did. Bytes that are on the other tier now.
 std::uint64_t Migrator::book(Extent run, Tier to, const Moved& moved) {
+  if (moved.bound) pages_->set_bound(run, to);
   if (moved.failed == 0) return pages_->change(run, to);
   // Some stayed: page by page, as the backend finds them.
   constexpr std::size_t kPages = kUnit / tier::Pages::kPage;

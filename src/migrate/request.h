@@ -13,7 +13,7 @@ struct Request {
   std::uint32_t priority = 0;     // higher first
   std::uint64_t deadline_ns = 0;  // monotonic; earlier first within a priority; 0 = whenever, after those that have one
   bool clean = false;             // not written since it was fetched: may be dropped where the backend can
-  bool dead = false;              // the contents need not survive, though they may
+  bool dead = false;              // its owner has forgotten the contents (Migrator::renew)
 };
 
 // Names one posted request for as long as anybody asks for it; 0 = none.

@@ -109,8 +109,10 @@ int protect(void* address, std::size_t bytes, Protection protection) {
 
 int discard(void* address, std::size_t bytes) { return advise(address, bytes, MADV_DONTNEED); }
 
+int populate(void* address, std::size_t bytes) { return advise(address, bytes, MADV_POPULATE_WRITE); }
+
 int prefault(void* address, std::size_t bytes) {
-  int result = advise(address, bytes, MADV_POPULATE_WRITE);
+  const int result = populate(address, bytes);
   if (result != EINVAL) {
     return result;
   }

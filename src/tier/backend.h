@@ -7,8 +7,9 @@
 // A backend does one step and reports what came of it; who may do what when is the migrator's business (src/migrate),
 // what is where stands in the books (pages.h), which no backend touches. All share tests/contract/tier.
 //
-// Thread-safety: bind and locate from any thread; move from several movers at once, on different extents. No lock, no
-// malloc, no exception. A program may touch the pages while they move, and finds their contents.
+// Thread-safety: bind and locate from any thread; move from several movers at once, on different extents; forget by the
+// thread that owns the pages. No lock, no malloc, no exception. A program may touch the pages while they move, and
+// finds their contents: forget() alone loses any, and no mover ever calls it.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct Moved {
   int error = 0;             // why, of the last that failed: an errno value; EBUSY for pinned pages
   std::uint32_t calls = 0;   // system calls made
   std::uint32_t retries = 0;
+  bool bound = false;  // and the extent is bound to the target now, so that memory it gets later comes from there
 };
 
 class Backend {
@@ -42,7 +44,14 @@ class Backend {
   // Pages that have not been written since they came from there go back without a copy. False if this backend has no
   // such thing; then move() does it.
   virtual bool drop_clean(Extent pages) = 0;
-  // As move(), but nobody needs the contents: may be quicker, and may keep them all the same.
+  // Nobody needs what the whole pages within the extent hold (those that it shares with a neighbour at either end are
+  // left alone): their memory may be given back, and then they read as zero. Only for the thread that owns them, at a
+  // moment when nothing lives there: what it writes afterwards is safe, whatever the movers do. False if all is as it
+  // was.
+  virtual bool forget(Extent pages) = 0;
+  // As move(), of pages that their owner has forgotten. They are bound to the target and, where that is fast, get new
+  // memory there now, so that the owner need not wait for it. Pages that have memory again, since the owner was quicker
+  // or forgot nothing, move with their contents.
   virtual Moved move_dead(Extent pages, Tier to) = 0;
   // Where `count` pages really are, 4 KiB each, from `address` on. 0 or an errno value.
   virtual int locate(const void* address, std::size_t count, Tier* tiers) = 0;

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "platform/os_clock.h"
+#include "platform/os_memory.h"
 #include "platform/os_thread.h"
 
 namespace hearth::tier {
@@ -75,7 +76,8 @@ void NumaBackend::move_batch(Batch& batch, Tier to, Moved& moved) {
   moved.failed += batch.count * Pages::kPage;
 }
 
-Moved NumaBackend::move(Extent pages, Tier to) {
+// Those that have memory.
+Moved NumaBackend::move_present(Extent pages, Tier to) {
   Moved moved;
   Batch batch;
   std::uintptr_t begin = pages.begin() / Pages::kPage * Pages::kPage;
@@ -90,12 +92,40 @@ Moved NumaBackend::move(Extent pages, Tier to) {
   return moved;
 }
 
+Moved NumaBackend::move(Extent pages, Tier to) {
+  const Moved moved = move_present(pages, to);
+  if (moved.absent == 0) return moved;
+  // The rest is to come from there as well. What was touched meanwhile is looked for once more.
+  const int error = bind(whole_pages(pages), to);
+  Moved again = move_present(pages, to);
+  again.calls += moved.calls + 1;
+  again.retries += moved.retries;
+  again.bound = error == 0;
+  if (error != 0) {
+    again.failed += again.absent;
+    again.absent = 0;
+    again.error = error;
+  }
+  return again;
+}
+
 // The kernel has one copy of a page; where it came from has been given to others.
 bool NumaBackend::drop_clean(Extent) { return false; }
 
-// To give the pages back and take new ones would spare the copy, but not the zeroing and the faults, and what a program
-// off its plan still keeps there would be lost.
-Moved NumaBackend::move_dead(Extent pages, Tier to) { return move(pages, to); }
+bool NumaBackend::forget(Extent pages) {
+  const Extent inner = pages_within(pages);
+  return inner.bytes != 0 && os::discard(inner.mutable_address(), inner.bytes) == 0;
+}
+
+Moved NumaBackend::move_dead(Extent pages, Tier to) {
+  const Extent whole = whole_pages(pages);
+  if (bind(whole, to) != 0) return move(pages, to);
+  if (to == Tier::fast) os::populate(whole.mutable_address(), whole.bytes);  // else the owner's first touch does it
+  Moved moved = move_present(pages, to);
+  moved.calls += to == Tier::fast ? 2 : 1;
+  moved.bound = true;
+  return moved;
+}
 
 int NumaBackend::locate(const void* address, std::size_t count, Tier* tiers) {
   void* pages[kBatch];

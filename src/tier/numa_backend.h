@@ -3,6 +3,10 @@
 // Never trusts what move_pages returns: a huge page named by its small pages reports EBUSY although it moved, and a
 // plain success says nothing of single pages. Where the pages are is asked for afterwards; those that stayed are tried
 // again a few times, since what pins a page (I/O, a page table walk) mostly passes.
+//
+// Pages that have no memory yet when they are to move are bound to the target, so that it comes from there. Dead ones
+// are given back by their owner (forget) and filled anew by a mover with MADV_POPULATE_WRITE, which leaves alone what
+// the owner has touched already.
 #pragma once
 
 #include "platform/os_numa.h"
@@ -25,6 +29,7 @@ class NumaBackend final : public Backend {
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
   bool drop_clean(Extent pages) override;
+  bool forget(Extent pages) override;
   Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
@@ -33,6 +38,7 @@ class NumaBackend final : public Backend {
  private:
   struct Batch;
   void move_batch(Batch& batch, Tier to, Moved& moved);
+  Moved move_present(Extent pages, Tier to);
 
   os::NodeMask fast_;
   os::NodeMask slow_;

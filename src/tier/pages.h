@@ -32,9 +32,22 @@ inline Extent extent(std::uintptr_t begin, std::uintptr_t end) {
   return {reinterpret_cast<const void*>(begin), end - begin};
 }
 
+constexpr std::uint64_t kPageBytes = 4096;
+
+// All pages that the extent touches; and those that are altogether its own.
+inline Extent whole_pages(Extent pages) {
+  const std::uintptr_t begin = pages.begin() / kPageBytes * kPageBytes;
+  return pages.bytes == 0 ? pages : extent(begin, (pages.end() + kPageBytes - 1) / kPageBytes * kPageBytes);
+}
+inline Extent pages_within(Extent pages) {
+  const std::uintptr_t begin = (pages.begin() + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::uintptr_t end = pages.end() / kPageBytes * kPageBytes;
+  return extent(begin, end > begin ? end : begin);
+}
+
 class Pages {
  public:
-  static constexpr std::uint64_t kPage = 4096;
+  static constexpr std::uint64_t kPage = kPageBytes;
   static constexpr std::uint32_t kRanges = 12;
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 

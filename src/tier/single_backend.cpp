@@ -16,6 +16,8 @@ Moved SingleBackend::move(Extent pages, Tier to) {
 
 bool SingleBackend::drop_clean(Extent) { return false; }
 
+bool SingleBackend::forget(Extent) { return false; }
+
 Moved SingleBackend::move_dead(Extent pages, Tier to) { return move(pages, to); }
 
 int SingleBackend::locate(const void*, std::size_t count, Tier* tiers) {

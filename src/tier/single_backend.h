@@ -12,6 +12,7 @@ class SingleBackend final : public Backend {
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
   bool drop_clean(Extent pages) override;
+  bool forget(Extent pages) override;
   Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 };

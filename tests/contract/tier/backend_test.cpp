@@ -52,6 +52,7 @@ os::NodeMask nodes_with_memory() {
 
 Machine quick_machine() {
   Machine machine;
+  machine.fast.write = 8e9;
   machine.move_to_fast = 4e9;
   machine.move_to_slow = 2e9;
   return machine;
@@ -67,14 +68,19 @@ struct Memory {
   unsigned char* data() const { return static_cast<unsigned char*>(base); }
   Extent pages(std::uint64_t first, std::uint64_t count) const { return {data() + first * kPage, count * kPage}; }
   Extent all() const { return {base, bytes}; }
+  static unsigned char pattern(std::uint64_t i) { return static_cast<unsigned char>(i * 131 + i / kPage); }
   void fill() const {
-    for (std::uint64_t i = 0; i < bytes; ++i) data()[i] = static_cast<unsigned char>(i * 131 + i / kPage);
+    for (std::uint64_t i = 0; i < bytes; ++i) data()[i] = pattern(i);
   }
-  bool intact() const {
-    for (std::uint64_t i = 0; i < bytes; ++i) {
-      if (data()[i] != static_cast<unsigned char>(i * 131 + i / kPage)) return false;
+  bool intact() const { return intact(0, bytes); }
+  bool intact(std::uint64_t from, std::uint64_t to) const {
+    for (std::uint64_t i = from; i < to; ++i) {
+      if (data()[i] != pattern(i)) return false;
     }
     return true;
+  }
+  bool zero(std::uint64_t from, std::uint64_t to) const {
+    return std::all_of(data() + from, data() + to, [](unsigned char byte) { return byte == 0; });
   }
 
   std::uint64_t bytes;
@@ -329,6 +335,119 @@ TEST_P(BackendTest, OnlyABackendWithTwoCopiesDropsOne) {
   EXPECT_TRUE(memory.intact());
 }
 
+// Begins and ends in the middle of pages, which it shares with others.
+TEST_P(BackendTest, WhatIsForgottenIsTheExtentsOwnPagesAlone) {
+  const Memory memory(12 * kPage);
+  os::advise_small(memory.base, memory.bytes);
+  memory.fill();
+  const Extent dead{memory.data() + 2 * kPage + 100, 6 * kPage};
+  const bool gone = backend->forget(dead);
+  EXPECT_EQ(gone, backend->tiered());
+  for (const Tier to : {Tier::slow, Tier::fast}) {
+    const Moved moved = backend->move_dead(dead, to);
+    if (backend->tiered()) {
+      EXPECT_EQ(moved.failed, 0u) << std::strerror(moved.error);
+    }
+    EXPECT_TRUE(memory.intact(0, 3 * kPage));
+    EXPECT_TRUE(memory.intact(8 * kPage, memory.bytes));
+    for (std::uint64_t page = 3; page < 8; ++page) {
+      const std::uint64_t begin = page * kPage;
+      EXPECT_TRUE(memory.zero(begin, begin + kPage) || memory.intact(begin, begin + kPage)) << page;
+    }
+    if (!gone) {
+      EXPECT_TRUE(memory.intact());
+    }
+  }
+}
+
+TEST_P(BackendTest, NothingIsForgottenOfLessThanAPage) {
+  const Memory memory(3 * kPage);
+  memory.fill();
+  backend->forget({memory.data() + 100, 2 * kPage - 200});
+  backend->forget({memory.data() + kPage, 0});
+  EXPECT_TRUE(memory.intact());
+}
+
+TEST_P(BackendTest, ADeadMoveOfWhatNobodyForgotKeepsIt) {
+  const Memory memory(Backend::kMoveUnit + 3 * kPage);
+  memory.fill();
+  for (const Tier to : {Tier::slow, Tier::fast}) {
+    const Moved moved = backend->move_dead(memory.all(), to);
+    EXPECT_EQ(moved.there + moved.absent + moved.failed, memory.bytes);
+    EXPECT_TRUE(memory.intact());
+    if (real()) {
+      EXPECT_EQ(count_on(memory.all(), to), memory.bytes / kPage);
+    }
+  }
+}
+
+// New memory is on the fast tier before anybody touches it, on the slow one when somebody does.
+TEST_P(NumaBackendTest, ForgottenPagesComeBackOnTheOtherTier) {
+  const Memory memory(64 * kPage);
+  os::advise_small(memory.base, memory.bytes);
+  ASSERT_EQ(backend->bind(memory.all(), Tier::slow), 0);
+  memory.fill();
+  ASSERT_TRUE(backend->forget(memory.pages(8, 32)));
+  EXPECT_EQ(count_on(memory.pages(8, 32), Tier::none), 32u);
+  Moved moved = backend->move_dead(memory.pages(8, 32), Tier::fast);
+  EXPECT_TRUE(moved.bound);
+  EXPECT_EQ(moved.there, 32 * kPage);
+  EXPECT_EQ(count_on(memory.pages(8, 32), Tier::fast), 32u);
+  EXPECT_EQ(count_on(memory.all(), Tier::slow), 32u);
+  ASSERT_TRUE(backend->forget(memory.pages(8, 32)));
+  moved = backend->move_dead(memory.pages(8, 32), Tier::slow);
+  EXPECT_TRUE(moved.bound);
+  EXPECT_EQ(moved.absent, 32 * kPage);
+  memory.fill();
+  EXPECT_EQ(count_on(memory.all(), Tier::slow), 64u);
+}
+
+// Pages that have no memory when they are to move get it from there later on.
+TEST_P(NumaBackendTest, AMoveOfPagesWithoutMemoryBindsThem) {
+  const Memory memory(16 * kPage);
+  os::advise_small(memory.base, memory.bytes);
+  ASSERT_EQ(backend->bind(memory.all(), Tier::fast), 0);
+  memory.data()[0] = 1;
+  const Moved moved = backend->move(memory.all(), Tier::slow);
+  EXPECT_TRUE(moved.bound);
+  memory.fill();
+  EXPECT_EQ(count_on(memory.all(), Tier::slow), 16u);
+}
+
+// The owner forgets and writes at once, while a mover brings new memory, one way and the other: every write survives.
+TEST_P(BackendTest, TheOwnerIsQuickerThanTheMover) {
+  constexpr std::uint64_t kRounds = 60;
+  const Memory memory(Backend::kMoveUnit);
+  os::advise_small(memory.base, memory.bytes);
+  memory.fill();
+  const std::uint64_t first = 16, count = 128;
+  const Extent stretch = memory.pages(first, count);
+  std::atomic<bool> go{true};
+  std::atomic<std::uint64_t> moves{0};
+  std::thread mover([&] {
+    for (; go; ++moves) backend->move_dead(stretch, moves % 2 == 0 ? Tier::fast : Tier::slow);
+  });
+  std::uint64_t lost = 0;
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    backend->forget(stretch);
+    for (std::uint64_t page = first; page < first + count; ++page) {
+      auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data() + page * kPage);
+      word->store(round * count + page, std::memory_order_relaxed);
+    }
+    const std::uint64_t until = moves + 1;
+    while (moves < until) std::this_thread::yield();
+    for (std::uint64_t page = first; page < first + count; ++page) {
+      const auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data() + page * kPage);
+      lost += word->load(std::memory_order_relaxed) != round * count + page ? 1 : 0;
+    }
+  }
+  go = false;
+  mover.join();
+  EXPECT_EQ(lost, 0u);
+  EXPECT_TRUE(memory.intact(0, first * kPage));
+  EXPECT_TRUE(memory.intact((first + count) * kPage, memory.bytes));
+}
+
 // A move takes as long as the machine's bandwidth says, and never less.
 TEST(EmulatedBackendTest, MovesKeepTheMachinesPace) {
   EmulatedBackend backend;
@@ -381,6 +500,20 @@ TEST(EmulatedBackendTest, TheDirectionsDoNotWaitForEachOther) {
   memory.fill();
   std::thread([] { backend.move(memory.pages(0, 64), Tier::slow); }).detach();
   for (int i = 0; i < 100; ++i) backend.move(memory.pages(64, 64), Tier::fast);
+  EXPECT_TRUE(memory.intact());
+}
+
+// Dead contents cost the zeroing of their place in fast memory, and nothing where the place is slow.
+TEST(EmulatedBackendTest, DeadMovesCostZeroing) {
+  Machine machine = quick_machine();
+  machine.move_to_fast = machine.move_to_slow = 1;  // a copy would not end in a lifetime
+  EmulatedBackend backend;
+  ASSERT_TRUE(backend.init(machine));
+  const Memory memory(8 * Backend::kMoveUnit);
+  memory.fill();
+  const double spent = seconds_of([&] { EXPECT_EQ(backend.move_dead(memory.all(), Tier::fast).there, memory.bytes); });
+  EXPECT_GE(spent, static_cast<double>(memory.bytes) / machine.fast.write);
+  EXPECT_EQ(backend.move_dead(memory.all(), Tier::slow).there, memory.bytes);
   EXPECT_TRUE(memory.intact());
 }
 
