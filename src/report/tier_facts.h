@@ -7,6 +7,7 @@ namespace hearth::report {
 
 struct MoveFacts {
   std::uint64_t requests = 0, bytes = 0, busy_ns = 0;
+  const char* by = "copies";  // how whole units move
 };
 
 struct TierFacts {

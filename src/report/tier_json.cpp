@@ -9,6 +9,7 @@ void write_moves(JsonWriter& json, std::string_view name, const MoveFacts& moves
   json.member("requests", moves.requests);
   json.member("bytes", moves.bytes);
   json.member("busy_ns", moves.busy_ns);
+  json.member("by", moves.by);
   json.end_object();
 }
 

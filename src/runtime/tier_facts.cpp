@@ -81,6 +81,10 @@ report::TierFacts tier_facts() {
   const migrate::MoveStats moves = t.migrator.stats();
   tiers.to_fast = {moves.to_fast.requests, moves.to_fast.bytes, moves.to_fast.busy_ns};
   tiers.to_slow = {moves.to_slow.requests, moves.to_slow.bytes, moves.to_slow.busy_ns};
+  if (t.backend == &t.numa) {
+    tiers.to_fast.by = t.numa.moves_by(tier::Tier::fast);
+    tiers.to_slow.by = t.numa.moves_by(tier::Tier::slow);
+  }
   tiers.dropped_clean = moves.dropped_clean_bytes;
   tiers.failed_bytes = moves.failed_bytes;
   tiers.busy = moves.busy;

@@ -92,9 +92,28 @@ Moved NumaBackend::move_present(Extent pages, Tier to) {
   return moved;
 }
 
+// By whichever way is to be tried or is the quicker one. False if mbind is not to be used, or was refused.
+bool NumaBackend::move_unit(Extent unit, Tier to, Moved& moved) {
+  const auto way = quicker_.choose(unit.begin() / kMoveUnit, to);
+  const std::uint64_t begin = os::monotonic_ns();
+  if (way == QuickerWay::Way::range) {
+    if (os::move_range(unit.mutable_address(), unit.bytes, nodes(to)) != 0) {
+      quicker_.refuse_range(to);
+      return false;
+    }
+  }
+  moved = move_present(unit, to);
+  if (moved.there == unit.bytes) quicker_.took(to, way, os::monotonic_ns() - begin);
+  if (way == QuickerWay::Way::range) ++moved.calls;
+  moved.bound = way == QuickerWay::Way::range;
+  return true;
+}
+
 Moved NumaBackend::move(Extent pages, Tier to) {
-  const Moved moved = move_present(pages, to);
-  if (moved.absent == 0) return moved;
+  Moved moved;
+  const bool is_unit = pages.begin() % kMoveUnit == 0 && pages.bytes == kMoveUnit;
+  if (!is_unit || !move_unit(pages, to, moved)) moved = move_present(pages, to);
+  if (moved.absent == 0 || moved.bound) return moved;
   // The rest is to come from there as well. What was touched meanwhile is looked for once more.
   const int error = bind(whole_pages(pages), to);
   Moved again = move_present(pages, to);
@@ -107,6 +126,18 @@ Moved NumaBackend::move(Extent pages, Tier to) {
     again.error = error;
   }
   return again;
+}
+
+const char* NumaBackend::moves_by(Tier to) const {
+  switch (quicker_.found(to)) {
+    case QuickerWay::Way::unknown:
+      return "measuring";
+    case QuickerWay::Way::pages:
+      return "move_pages";
+    case QuickerWay::Way::range:
+      return "mbind";
+  }
+  return "";
 }
 
 // The kernel has one copy of a page; where it came from has been given to others.

@@ -4,6 +4,9 @@
 // plain success says nothing of single pages. Where the pages are is asked for afterwards; those that stayed are tried
 // again a few times, since what pins a page (I/O, a page table walk) mostly passes.
 //
+// Whole units move by move_pages or by mbind, whichever is found to be quicker here (quicker_way.h); what the latter
+// leaves behind is left to the former.
+//
 // Pages that have no memory yet when they are to move are bound to the target, so that it comes from there. Dead ones
 // are given back by their owner (forget) and filled anew by a mover with MADV_POPULATE_WRITE, which leaves alone what
 // the owner has touched already.
@@ -11,6 +14,7 @@
 
 #include "platform/os_numa.h"
 #include "tier/backend.h"
+#include "tier/quicker_way.h"
 
 namespace hearth::tier {
 
@@ -33,15 +37,19 @@ class NumaBackend final : public Backend {
   Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
+  // The system call that whole units move by: "move_pages", "mbind", "measuring".
+  const char* moves_by(Tier to) const;
   const os::NodeMask& nodes(Tier tier) const { return tier == Tier::fast ? fast_ : slow_; }
 
  private:
   struct Batch;
   void move_batch(Batch& batch, Tier to, Moved& moved);
   Moved move_present(Extent pages, Tier to);
+  bool move_unit(Extent unit, Tier to, Moved& moved);
 
   os::NodeMask fast_;
   os::NodeMask slow_;
+  QuickerWay quicker_;
 };
 
 }  // namespace hearth::tier

@@ -402,6 +402,41 @@ TEST_P(NumaBackendTest, ForgottenPagesComeBackOnTheOtherTier) {
   EXPECT_EQ(count_on(memory.all(), Tier::slow), 64u);
 }
 
+// Whole units are moved by both system calls in turn until one is known to be quicker. By either they arrive, and the
+// range is bound if and only if that is said.
+TEST_P(NumaBackendTest, WholeUnitsMoveByTheQuickerCall) {
+  const Memory memory(2 * Backend::kMoveUnit);
+  os::advise_small(memory.base, memory.bytes);
+  memory.fill();
+  const auto unit = [&](std::uint64_t i) { return Extent{memory.data() + i * Backend::kMoveUnit, Backend::kMoveUnit}; };
+  std::size_t bound = 0;
+  std::size_t moves = 0;
+  for (std::uint32_t round = 0; round < QuickerWay::kTrials; ++round) {
+    for (const Tier to : {Tier::slow, Tier::fast}) {
+      EXPECT_STREQ(numa.moves_by(to), "measuring");
+      for (const std::uint64_t i : {0, 1}) {
+        const Moved moved = backend->move(unit(i), to);
+        EXPECT_EQ(moved.there, Backend::kMoveUnit);
+        bound += moved.bound ? 1 : 0;
+        ++moves;
+      }
+      EXPECT_EQ(count_on(memory.all(), to), memory.bytes / kPage);
+    }
+  }
+  EXPECT_EQ(bound, moves / 2);
+  EXPECT_TRUE(memory.intact());
+  for (const Tier to : {Tier::slow, Tier::fast}) {
+    EXPECT_STRNE(numa.moves_by(to), "measuring");
+    const Moved moved = backend->move(unit(0), to);
+    EXPECT_EQ(moved.bound, std::string(numa.moves_by(to)) == "mbind");
+    ASSERT_EQ(os::discard(unit(0).mutable_address(), Backend::kMoveUnit), 0);
+    std::memset(unit(0).mutable_address(), 1, Backend::kMoveUnit);
+    if (moved.bound) {
+      EXPECT_EQ(count_on(unit(0), to), Backend::kMoveUnit / kPage);
+    }
+  }
+}
+
 // Pages that have no memory when they are to move get it from there later on.
 TEST_P(NumaBackendTest, AMoveOfPagesWithoutMemoryBindsThem) {
   const Memory memory(16 * kPage);
