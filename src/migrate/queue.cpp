@@ -29,9 +29,7 @@ Ticket Queue::post(const Request& request) {
       hint_.store(word, std::memory_order_relaxed);
       const std::uint32_t number = word * 64 + bit;
       Slot& slot = slots_[number];
-      slot.request = request;
-      slot.progress = 0;
-      slot.partly = false;
+      slot.fill(request);
       slot.cancel.store(false, std::memory_order_relaxed);
       slot.outcome.store(Outcome::pending, std::memory_order_relaxed);
       const std::uint64_t generation = slot.generation.load(std::memory_order_relaxed) + 1;
@@ -44,9 +42,18 @@ Ticket Queue::post(const Request& request) {
   return {};
 }
 
-bool Queue::more_urgent(const Request& a, const Request& b) {
-  if (a.priority != b.priority) return a.priority > b.priority;
-  return a.deadline_ns - 1 < b.deadline_ns - 1;  // 0 is last
+bool Queue::Urgency::above(const Urgency& other) const {
+  if (priority != other.priority) return priority > other.priority;
+  return deadline_ns - 1 < other.deadline_ns - 1;  // 0 is last
+}
+
+void Queue::Slot::fill(const Request& wanted) {
+  request = wanted;
+  progress = 0;
+  partly = false;
+  to.store(wanted.to, std::memory_order_relaxed);
+  priority.store(wanted.priority, std::memory_order_relaxed);
+  deadline_ns.store(wanted.deadline_ns, std::memory_order_relaxed);
 }
 
 // Another mover may take it meanwhile.
@@ -56,8 +63,8 @@ std::uint32_t Queue::most_urgent(tier::Tier to) const {
     std::uint64_t waiting = queued_[word].load(std::memory_order_acquire);
     for (; waiting != 0; waiting &= waiting - 1) {
       const std::uint32_t slot = word * 64 + static_cast<std::uint32_t>(std::countr_zero(waiting));
-      if (to != tier::Tier::none && slots_[slot].request.to != to) continue;
-      if (best == kNone || more_urgent(slots_[slot].request, slots_[best].request)) best = slot;
+      if (to != tier::Tier::none && slots_[slot].to.load(std::memory_order_relaxed) != to) continue;
+      if (best == kNone || slots_[slot].urgency().above(slots_[best].urgency())) best = slot;
     }
   }
   return best;
@@ -74,11 +81,11 @@ std::uint32_t Queue::take(tier::Tier to) {
 }
 
 std::uint32_t Queue::take_more_urgent(std::uint32_t slot, tier::Tier to) {
-  const Request& mine = slots_[slot].request;
+  const Urgency mine = slots_[slot].urgency();
   const std::uint32_t waiting = most_urgent(to);
-  if (waiting == kNone || !more_urgent(slots_[waiting].request, mine)) return kNone;
+  if (waiting == kNone || !slots_[waiting].urgency().above(mine)) return kNone;
   const std::uint32_t taken = take(to);
-  if (taken == kNone || more_urgent(slots_[taken].request, mine)) return taken;
+  if (taken == kNone || slots_[taken].urgency().above(mine)) return taken;
   put_back(taken);  // another mover was quicker
   return kNone;
 }

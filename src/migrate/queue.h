@@ -50,17 +50,30 @@ class Queue {
  private:
   static constexpr std::uint32_t kWords = kSlots / 64;
 
+  // How urgent a request is, and whereto: what is looked at of slots that another mover may take at the same time.
+  struct Urgency {
+    std::uint32_t priority;
+    std::uint64_t deadline_ns;
+    bool above(const Urgency& other) const;
+  };
   struct alignas(64) Slot {
     Request request;
     std::uint64_t progress = 0;
     bool partly = false;
+    std::atomic<tier::Tier> to{tier::Tier::none};  // as in the request, and the next two
+    std::atomic<std::uint32_t> priority{0};
+    std::atomic<std::uint64_t> deadline_ns{0};
     std::atomic<std::uint64_t> generation{0};  // of the tenant
     std::atomic<Outcome> outcome{Outcome::done};
     std::atomic<bool> cancel{false};
+
+    void fill(const Request& wanted);
+    Urgency urgency() const {
+      return {priority.load(std::memory_order_relaxed), deadline_ns.load(std::memory_order_relaxed)};
+    }
   };
 
   static unsigned index(tier::Tier to) { return to == tier::Tier::fast ? 0 : 1; }
-  static bool more_urgent(const Request& a, const Request& b);
   std::uint32_t most_urgent(tier::Tier to) const;
   bool names(Ticket ticket, std::uint32_t slot) const;
 
