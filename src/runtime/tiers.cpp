@@ -138,15 +138,26 @@ void start_movers() {
   t.migrator.init(*t.backend, t.pages, options);
 }
 
+// In the middle of a run: a node went offline, or a cpuset took it away. Pages that no longer can be bound stay where
+// the kernel puts them, and the books go on as if, so that a node that comes back is used again. Said once.
+void tell_unbound(Tier tier, int error) {
+  if (g.tiers.unbound_told.exchange(true, std::memory_order_relaxed)) return;
+  text::Buffer<sizeof(Degradation::cause)> cause;
+  cause << (tier == Tier::slow ? "the slow" : "the fast") << " nodes take no more pages: mbind: " << text::Errno{error};
+  constexpr const char* kCure =
+      "is a node offline, or was the cpuset changed? new tensors lie where the kernel puts them";
+  degrade("tiers", cause.c_str(), kCure);
+  log::warn(cause.view(), "; ", kCure);
+}
+
 // Runs of `tier` that are to come from elsewhere than the kernel has been told.
 void bind(Extent pages, Tier tier) {
   Tiers& t = g.tiers;
   if (t.pages.bound_to(pages, tier, usual_tier())) return;
-  if (t.backend->bind(pages, tier) == 0) {
-    t.pages.set_bound(pages, tier);
-  } else {
-    t.unbound_bytes.fetch_add(pages.bytes, std::memory_order_relaxed);
-  }
+  const int error = t.backend->bind(pages, tier);
+  if (error == 0) return t.pages.set_bound(pages, tier);
+  t.unbound_bytes.fetch_add(pages.bytes, std::memory_order_relaxed);
+  tell_unbound(tier, error);
 }
 
 void settle(Extent pages, Tier tier) {

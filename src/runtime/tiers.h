@@ -34,8 +34,9 @@ struct Tiers {
   char how[320] = {};                                    // why these tiers, for the report
   std::uint64_t profiled_peak = 0;                       // bytes; 0 = not known
   std::uint64_t pages_checked = 0, pages_as_booked = 0;  // check_residency()
-  std::atomic<std::uint64_t> unbound_bytes{
-      0};  // whose binding the kernel refused: they lie where the first touch puts them
+  // Whose binding the kernel refused: they lie where the first touch puts them.
+  std::atomic<std::uint64_t> unbound_bytes{0};
+  std::atomic<bool> unbound_told{false};
 
   // Emulation: what was charged for either tier, and by how much the delays overshot.
   std::uint64_t charged_before_ns = 0;  // when the open iteration began
