@@ -20,6 +20,8 @@ std::string kind_text(const config::KnobRow& row) {
       return "size";
     case config::Kind::share:
       return "share";
+    case config::Kind::weights:
+      return "weights";
     case config::Kind::choice:
       return "choice";
     case config::Kind::path:

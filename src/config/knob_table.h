@@ -51,8 +51,8 @@
   X(policy, HEARTH_POLICY, Choice<PolicyName>, "sentinel", "sentinel|first-touch|interleave|all-fast|all-slow",        \
     "what lies where: sentinel = by a plan of what each tensor gains; first-touch = fast until it is full; "           \
     "interleave = by HEARTH_INTERLEAVE")                                                                               \
-  X(interleave, HEARTH_INTERLEAVE, Integer, "50", "0..100",                                                            \
-    "percentage of 2 MiB units that HEARTH_POLICY=interleave places fast")                                             \
+  X(interleave, HEARTH_INTERLEAVE, Ratio, "50", "0..100",                                                              \
+    "how much of the 2 MiB units HEARTH_POLICY=interleave places fast: per cent, or weights of fast and slow (1:2)")   \
   X(machine, HEARTH_MACHINE, Path, "optane-100", "",                                                                   \
     "speeds of the emulated tiers: a preset (hearth info --presets) or a machine.json (hearth probe -o)")              \
   X(movers, HEARTH_MOVERS, Integer, "2", "1..8", "threads that move pages between the tiers")                          \

@@ -94,6 +94,14 @@ std::size_t format_value(const Knobs& knobs, const KnobRow& row, char* out, std:
       }
       break;
     }
+    case Kind::weights: {
+      std::uint64_t stored = 0;
+      std::memcpy(&stored, member, sizeof stored);
+      const Weights weights = Weights::of(stored);
+      writer << weights.fast;
+      if (weights.fast + weights.slow != 100) writer << ':' << weights.slow;
+      break;
+    }
     case Kind::path:
       writer << member;
       break;

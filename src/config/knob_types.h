@@ -19,11 +19,12 @@ enum class Origin : std::uint8_t { built_in, system_file, user_file, environment
 enum class Kind : std::uint8_t {
   boolean,
   integer,
-  count,   // a number of things; K, M, G and T multiply by powers of 1024
-  size,    // bytes; likewise
-  share,   // bytes as for size, or a percentage (kPercentFlag)
-  choice,  // stored as the position of the word in the row's `range`
-  path,    // %p = process id, %h = host name, %% = % (expand_path); empty = none
+  count,    // a number of things; K, M, G and T multiply by powers of 1024
+  size,     // bytes; likewise
+  share,    // bytes as for size, or a percentage (kPercentFlag)
+  weights,  // of fast and slow, N:M, or N for a percentage (Weights)
+  choice,   // stored as the position of the word in the row's `range`
+  path,     // %p = process id, %h = host name, %% = % (expand_path); empty = none
 };
 
 // How a share is stored: bytes, or hundredths of a percent with the highest bit set.
@@ -35,6 +36,14 @@ constexpr std::uint64_t share_bytes(std::uint64_t share, std::uint64_t whole) {
   const std::uint64_t hundredths = share & ~kPercentFlag;
   return whole / 10'000 * hundredths + whole % 10'000 * hundredths / 10'000;
 }
+
+// How weights are stored: 32 bits each. A percentage N is N:100-N.
+struct Weights {
+  std::uint64_t fast = 0, slow = 0;
+  static constexpr std::uint64_t kMost = 1000;
+  static constexpr Weights of(std::uint64_t stored) { return {stored >> 32, stored & 0xffffffff}; }
+  constexpr std::uint64_t stored() const { return fast << 32 | slow; }
+};
 
 // PATH_MAX, so that no path that the kernel takes is refused.
 constexpr std::size_t kPathCapacity = 4096;
@@ -56,6 +65,7 @@ using Integer = KnobType<Kind::integer, std::uint64_t>;
 using Count = KnobType<Kind::count, std::uint64_t>;
 using Size = KnobType<Kind::size, std::uint64_t>;
 using Share = KnobType<Kind::share, std::uint64_t>;
+using Ratio = KnobType<Kind::weights, std::uint64_t>;
 using Path = KnobType<Kind::path, PathText>;
 template <class Enum>
 using Choice = KnobType<Kind::choice, Enum>;

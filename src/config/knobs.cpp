@@ -37,6 +37,7 @@ void store(Knobs& knobs, const KnobRow& row, std::string_view text, std::uint64_
     case Kind::count:
     case Kind::size:
     case Kind::share:
+    case Kind::weights:
       std::memcpy(member, &number, sizeof number);
       break;
     case Kind::path:
@@ -76,6 +77,9 @@ void explain(text::Writer& out, const KnobRow& row, Verdict verdict) {
       break;
     case Kind::share:
       out << "not a size or a percentage (use e.g. 512M, 20%)";
+      break;
+    case Kind::weights:
+      out << "neither a percentage nor weights of fast and slow up to " << Weights::kMost << " (use e.g. 50, 1:2)";
       break;
     case Kind::choice:
       out << "not one of " << row.range;

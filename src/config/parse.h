@@ -160,6 +160,23 @@ constexpr Parsed parse_in_range(Kind kind, std::string_view text, std::string_vi
   return number;
 }
 
+// N:M, each at most Weights::kMost and not both 0, or a percentage.
+constexpr Parsed parse_weights(std::string_view text, std::string_view range) {
+  const bool pair = text.find(':') != std::string_view::npos;
+  const std::string_view first = trim(take_until(text, ':'));
+  if (!pair) {
+    const Parsed percent = parse_in_range(Kind::integer, first, range);
+    if (percent.verdict != Verdict::ok) return percent;
+    return {Verdict::ok, Weights{percent.value, 100 - percent.value}.stored()};
+  }
+  const Parsed fast = parse_integer(first);
+  const Parsed slow = parse_integer(trim(text));
+  if (fast.verdict == Verdict::malformed || slow.verdict == Verdict::malformed) return {};
+  if (fast.verdict != Verdict::ok || slow.verdict != Verdict::ok) return {Verdict::out_of_range, 0};
+  const bool fits = fast.value <= Weights::kMost && slow.value <= Weights::kMost && fast.value + slow.value != 0;
+  return fits ? Parsed{Verdict::ok, Weights{fast.value, slow.value}.stored()} : Parsed{Verdict::out_of_range, 0};
+}
+
 // For a path the value is its length. Space around the text is not part of it.
 constexpr Parsed parse_value(const KnobRow& row, std::string_view text) {
   text = trim(text);
@@ -177,6 +194,8 @@ constexpr Parsed parse_value(const KnobRow& row, std::string_view text) {
       return share.verdict == Verdict::ok && is_percentage(share.value) ? share
                                                                         : parse_in_range(Kind::size, text, row.range);
     }
+    case Kind::weights:
+      return parse_weights(text, row.range);
     case Kind::path:
       return {text.size() < kPathCapacity ? Verdict::ok : Verdict::too_long, text.size()};
   }

@@ -177,8 +177,9 @@ void place_fast_first(Extent run) {
 // Spread evenly: unit n is fast where the sum of shares passes a whole number.
 bool unit_is_fast(std::uintptr_t address) {
   const std::uint64_t n = address / kUnit;
-  const std::uint64_t share = g.knobs.interleave;
-  return (n + 1) * share / 100 != n * share / 100;
+  const config::Weights weights = config::Weights::of(g.knobs.interleave);
+  const std::uint64_t all = weights.fast + weights.slow;
+  return (n + 1) * weights.fast / all != n * weights.fast / all;
 }
 
 void place_interleaved(Extent run) {

@@ -147,6 +147,12 @@ TEST_F(KnobsTest, BadValueIsToldAndLeavesTheKnobAlone) {
             Messages{"HEARTH_SIGNATURES=65: out of range 1..64; using 8"});
   EXPECT_EQ(load_with({"HEARTH_SHORT_OPS=-3"})->messages(),
             Messages{"HEARTH_SHORT_OPS=-3: not a whole number in 1..1000000; using 64"});
+  EXPECT_EQ(
+      load_with({"HEARTH_INTERLEAVE=1:x"})->messages(),
+      Messages{"HEARTH_INTERLEAVE=1:x: neither a percentage nor weights of fast and slow up to 1000 (use e.g. 50, "
+               "1:2); using 50"});
+  EXPECT_EQ(load_with({"HEARTH_INTERLEAVE=1:2"})->value("HEARTH_INTERLEAVE"), "1:2");
+  EXPECT_EQ(load_with({"HEARTH_INTERLEAVE=30:70"})->value("HEARTH_INTERLEAVE"), "30");
   EXPECT_EQ(load_with({"HEARTH_EVENTS=many"})->messages(),
             Messages{"HEARTH_EVENTS=many: not a number (use e.g. 65536, 4M); using 4M"});
   const auto long_path = load_with({"HEARTH_REPORT=" + std::string(5000, 'x')});

@@ -137,6 +137,29 @@ TEST(ParseValue, HoldsNumbersToTheirRange) {
          [&](std::string_view text) { return parse_value(size, text); });
 }
 
+TEST(ParseValue, ReadsWeightsAndPercentages) {
+  const KnobRow weights = row_of(Kind::weights, "0..100");
+  const auto stored = [](std::uint64_t fast, std::uint64_t slow) { return Weights{fast, slow}.stored(); };
+  expect({{"50", Verdict::ok, stored(50, 50)},
+          {"0", Verdict::ok, stored(0, 100)},
+          {"100", Verdict::ok, stored(100, 0)},
+          {"1:2", Verdict::ok, stored(1, 2)},
+          {" 3 : 1 ", Verdict::ok, stored(3, 1)},
+          {"0:1", Verdict::ok, stored(0, 1)},
+          {"1000:1", Verdict::ok, stored(1000, 1)},
+          {"101", Verdict::out_of_range},
+          {"0:0", Verdict::out_of_range},
+          {"1001:1", Verdict::out_of_range},
+          {"1:99999999999999999999", Verdict::out_of_range},
+          {"", Verdict::malformed},
+          {":", Verdict::malformed},
+          {"1:", Verdict::malformed},
+          {":1", Verdict::malformed},
+          {"1:2:3", Verdict::malformed},
+          {"50%", Verdict::malformed}},
+         [&](std::string_view text) { return parse_value(weights, text); });
+}
+
 TEST(ParseValue, ReadsChoicesByPosition) {
   const KnobRow row = row_of(Kind::choice, "off|ops|faults|pages");
   expect({{"off", Verdict::ok, 0},
