@@ -1,4 +1,5 @@
 """Runs GoogleTest programs of the build on real memory nodes, all in one boot, and tells of every case that failed.
+--tool: and whether the nodes are as promised, as check_topology.py does in a boot of its own.
 
 A skip that a program has on any machine is none of ours; a program that ran no case at all has failed.
 """
@@ -6,7 +7,10 @@ import json
 import tempfile
 from pathlib import Path
 
+import check_topology
 import guest
+
+CPUS = 2
 
 
 def cases_of(report):
@@ -36,11 +40,13 @@ def problems_of(program, result, report):
 
 
 def main():
-    options = guest.arguments(__doc__, ("programs", {"nargs": "+", "type": Path}))
+    options = guest.arguments(__doc__, ("--tool", {"help": "the built hearth"}),
+                              ("programs", {"nargs": "+", "type": Path}))
     with tempfile.TemporaryDirectory(prefix="hearth-numa.") as folder:
         jobs = [guest.Job(program.name, [str(program), f"--gtest_output=json:{folder}/{program.name}.json"],
                           {"HEARTH_TEST_NUMA": "1"}) for program in options.programs]
-        results = guest.run(jobs, options.kernel, options.nodes, cpus=2, folder=folder)
+        topology = check_topology.jobs_for(options.tool) if options.tool else []
+        results = guest.run(topology + jobs, options.kernel, options.nodes, cpus=CPUS, folder=folder)
         reports = {}
         for job in jobs:
             path = Path(folder, f"{job.name}.json")
@@ -51,8 +57,10 @@ def main():
             fate = "failed" if case.get("failures") else case["result"].lower()
             counts[fate] = counts.get(fate, 0) + 1
     print(", ".join(f"{count} {fate}" for fate, count in sorted(counts.items())))
-    guest.end((problem for job in jobs for problem in problems_of(job.name, results.get(job.name), reports[job.name])),
-              "every case as it should be")
+    problems = check_topology.problems_of(topology, results, options.kernel, options.nodes, CPUS) if topology else []
+    problems += [problem for job in jobs
+                 for problem in problems_of(job.name, results.get(job.name), reports[job.name])]
+    guest.end(problems, "every case as it should be")
 
 
 if __name__ == "__main__":

@@ -22,10 +22,18 @@ def facts_of(text):
     return dict(line.split(":", 1) for line in text.splitlines())
 
 
-def problems_of_kernel(nodes, facts):
-    for node, (cpus, distances, latency, bandwidth) in TOPOLOGIES[nodes].items():
+def topology(nodes, cpus):
+    """As the kernel shows it in a guest with so many CPUs; with one, each socket has one."""
+    if cpus == 1:
+        return TOPOLOGIES[nodes]
+    first, *others = TOPOLOGIES[nodes].items()
+    return {first[0]: (f"0-{cpus - 1}", *first[1][1:]), **dict(others)}
+
+
+def problems_of_kernel(nodes, cpus, facts):
+    for node, (cpu_list, distances, latency, bandwidth) in topology(nodes, cpus).items():
         here = f"{NODES}/node{node}"
-        for file, expected in (("cpulist", cpus), ("distance", distances),
+        for file, expected in (("cpulist", cpu_list), ("distance", distances),
                                ("access0/initiators/read_latency", latency),
                                ("access0/initiators/read_bandwidth", bandwidth)):
             found = facts.get(f"{here}/{file}", "not there")
@@ -46,12 +54,12 @@ def problems_of_tiers(kernel, nodes, facts):
         yield f"node {slow} is no memory tier of its own: {tiers}"
 
 
-def problems_of_info(nodes, info):
+def problems_of_info(nodes, cpus, info):
     seen = {node["node"]: node for node in info["machine"]["nodes"]}
     if sorted(seen) != sorted(TOPOLOGIES[nodes]):
         yield f"hearth info sees nodes {sorted(seen)}, the kernel {sorted(TOPOLOGIES[nodes])}"
         return
-    for node, expected in TOPOLOGIES[nodes].items():
+    for node, expected in topology(nodes, cpus).items():
         keys = ("cpus", "distances", "read_latency_ns", "read_mb_per_s")
         found = tuple(seen[node].get(key, "") for key in keys)  # a node without CPUs has no such key
         if found != expected:
@@ -60,21 +68,29 @@ def problems_of_info(nodes, info):
             yield f"hearth info on node {node}: {seen[node]['bytes']} bytes, expected nearly 2 GiB"
 
 
-def main():
-    options = guest.arguments(__doc__, ("tool", {"help": "the built hearth"}))
-    jobs = [guest.Job("sysfs", ["sh", "-c", f"""
+def jobs_for(tool):
+    return [guest.Job("sysfs", ["sh", "-c", f"""
                 grep -s '' {NODES}/node*/cpulist {NODES}/node*/distance {NODES}/node*/access0/initiators/read_* \
                     /sys/devices/virtual/memory_tiering/memory_tier*/nodelist || true"""]),
             # Without a python on its path: what PyTorch is like is asked elsewhere, and takes a minute here.
-            guest.Job("info", [options.tool, "info", "--json"], {"PATH": "/nowhere"})]
-    results = guest.run(jobs, options.kernel, options.nodes)
+            guest.Job("info", [tool, "info", "--json"], {"PATH": "/nowhere"})]
+
+
+def problems_of(jobs, results, kernel, nodes, cpus=1):
     problems = list(guest.problems_of(jobs, results))
     if not problems:
         facts, info = facts_of(results["sysfs"]["stdout"]), json.loads(results["info"]["stdout"])
-        problems = [*problems_of_kernel(options.nodes, facts), *problems_of_tiers(options.kernel, options.nodes, facts),
-                    *problems_of_info(options.nodes, info)]
+        problems = [*problems_of_kernel(nodes, cpus, facts), *problems_of_tiers(kernel, nodes, facts),
+                    *problems_of_info(nodes, cpus, info)]
         if problems:
             print(json.dumps(facts, indent=1), json.dumps(info["machine"], indent=1))
+    return problems
+
+
+def main():
+    options = guest.arguments(__doc__, ("tool", {"help": "the built hearth"}))
+    jobs = jobs_for(options.tool)
+    problems = problems_of(jobs, guest.run(jobs, options.kernel, options.nodes), options.kernel, options.nodes)
     guest.end(problems, f"{len(TOPOLOGIES[options.nodes])} nodes, as promised and as hearth sees them")
 
 

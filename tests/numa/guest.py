@@ -21,6 +21,7 @@ class Job:
     environment: dict = field(default_factory=dict)
     timeout: float = 200
     where: list = field(default_factory=list)
+    alone: bool = False  # after all others, whatever at_once
 
 
 def skip(reason):
@@ -55,14 +56,14 @@ def clean_environment():
     return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run(jobs, kernel, nodes, cpus=1, timeout=400, folder=None):
+def run(jobs, kernel, nodes, cpus=1, timeout=400, folder=None, at_once=1):
     """Runs the jobs in one boot and returns their results by name. A job that was never reached is not among them."""
     skip_unless_possible(kernel)
     with tempfile.TemporaryDirectory(prefix="hearth-numa.") as temporary:
         folder = Path(folder or temporary)
         (folder / "jobs.json").write_text(json.dumps([vars(job) for job in jobs]))
         guest = subprocess.run([VM, "--kernel", kernel, "--nodes", nodes, "--cpus", str(cpus), "--timeout", str(timeout),
-                                "--writable", folder, "--", GUEST_PYTHON, HERE / "guest_jobs.py", folder],
+                                "--writable", folder, "--", GUEST_PYTHON, HERE / "guest_jobs.py", folder, str(at_once)],
                                env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
         print(guest.stdout, end="", flush=True)

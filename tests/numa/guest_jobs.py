@@ -1,20 +1,22 @@
-"""Runs a list of jobs one after the other inside the guest, and writes down what came of each.
+"""Runs a list of jobs inside the guest, in their order, and writes down what came of each.
 
-usage: guest_jobs.py FOLDER      reads FOLDER/jobs.json, writes FOLDER/results.json after every job
+usage: guest_jobs.py FOLDER [AT_ONCE]      reads FOLDER/jobs.json, writes FOLDER/results.json after every job
 
-A job is {"name", "command", "environment", "timeout"}, and "where": [PROGRAM, WORD...] if a look from outside is
+A job is {"name", "command", "environment", "timeout", "alone"}, and "where": [PROGRAM, WORD...] if a look from outside is
 wanted when the command prints 'paused': it runs PROGRAM with the process id and the words. A word 'ranges' stands for
 what the command printed in lines 'range NAME FROM-TO' before. Input is given to the command only after such a look.
 
 A result tells, beside what the command printed, by how much the kernel's counters of migrated pages have grown: they
-count for the whole machine, where nothing else runs.
+count for the whole machine, where nothing else runs unless AT_ONCE is more than 1.
 """
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
@@ -55,21 +57,28 @@ def run(job, stderr):
             "seconds": round(time.monotonic() - begin, 1)}
 
 
-def main(folder):
-    results = {}
-    for job in json.loads((folder / "jobs.json").read_text()):
-        print(f"{job['name']} ...", end=" ", flush=True)
-        with open(folder / "stderr", "w+", errors="replace") as stderr:
-            try:
-                results[job["name"]] = run(job, stderr)
-            except OSError as error:
-                results[job["name"]] = {"status": 127, "timed_out": False, "stdout": "", "looks": [], "migrated": {}, "seconds": 0,
-                                        "error": str(error)}
-            stderr.seek(0)
-            results[job["name"]]["stderr"] = results[job["name"]].pop("error", "") + stderr.read()
-        print(f"status {results[job['name']]['status']}, {results[job['name']]['seconds']} s", flush=True)
-        (folder / "results.json").write_text(json.dumps(results))
+def result_of(job):
+    with tempfile.TemporaryFile("w+", errors="replace") as stderr:
+        try:
+            result = run(job, stderr)
+        except OSError as error:
+            result = {"status": 127, "timed_out": False, "stdout": "", "looks": [], "migrated": {}, "seconds": 0,
+                      "error": str(error)}
+        stderr.seek(0)
+        result["stderr"] = result.pop("error", "") + stderr.read()
+    return result
+
+
+def main(folder, at_once):
+    results, jobs = {}, json.loads((folder / "jobs.json").read_text())
+    together, alone = [job for job in jobs if not job["alone"]], [job for job in jobs if job["alone"]]
+    for group, lanes_wanted in ((together, at_once), (alone, 1)):
+        with ThreadPoolExecutor(lanes_wanted) as lanes:
+            for job, result in zip(group, lanes.map(result_of, group)):
+                results[job["name"]] = result
+                print(f"{job['name']}: status {result['status']}, {result['seconds']} s", flush=True)
+                (folder / "results.json").write_text(json.dumps(results))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
