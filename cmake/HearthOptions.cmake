@@ -29,7 +29,8 @@ target_compile_options(hearth_flags INTERFACE -Wall -Wextra -Wconversion -Wshado
 target_include_directories(hearth_flags INTERFACE
   ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/profiler)
 if(HEARTH_SANITIZE)
-  target_compile_options(hearth_flags INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer)
+  # The vptr check asks for type information, which the runtime's rooms are compiled without.
+  target_compile_options(hearth_flags INTERFACE -fsanitize=${HEARTH_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer)
   target_link_options(hearth_flags INTERFACE -fsanitize=${HEARTH_SANITIZE})
 endif()
 
