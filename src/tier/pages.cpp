@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/os_clock.h"
 #include "platform/os_memory.h"
 
 namespace hearth::tier {
@@ -18,6 +19,9 @@ Tier tier_of(std::uint8_t state) { return static_cast<Tier>(state & kTierBits); 
 std::uint8_t with_tier(std::uint8_t state, Tier tier) {
   return static_cast<std::uint8_t>((state & ~kTierBits) | static_cast<std::uint8_t>(tier));
 }
+
+// 65 us: fine enough for moves; page_ticks() of a TiB stay below 2^64 for fifty days.
+std::uint64_t tick_now() { return os::monotonic_ns() >> 16; }
 
 // True if the page was on `from` and is on `to` now.
 bool swap(std::atomic<std::uint8_t>& state, Tier from, Tier to) {
@@ -72,10 +76,30 @@ bool Pages::claim(std::uint64_t bytes) {
     const std::uint64_t limit = capacity();
     if (claimed > limit || bytes > limit - claimed) return false;
   } while (!claimed_.compare_exchange_weak(claimed, claimed + bytes, std::memory_order_relaxed));
+  weigh(bytes / kPage);
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
   while (claimed + bytes > peak && !peak_.compare_exchange_weak(peak, claimed + bytes, std::memory_order_relaxed)) {
   }
   return true;
+}
+
+void Pages::weigh(std::uint64_t pages) {
+  if (pages != 0) weighted_.fetch_add(pages * tick_now(), std::memory_order_relaxed);
+}
+
+std::uint64_t Pages::page_ticks(std::uint64_t now) const {
+  return fast_bytes() / kPage * now - weighted_.load(std::memory_order_relaxed);
+}
+
+void Pages::restart_average() {
+  average_from_ = tick_now();
+  average_base_ = page_ticks(average_from_);
+}
+
+std::uint64_t Pages::fast_average() const {
+  const std::uint64_t now = tick_now();
+  if (now <= average_from_) return fast_bytes();
+  return (page_ticks(now) - average_base_) / (now - average_from_) * kPage;
 }
 
 std::uint64_t Pages::claim_some(std::uint64_t bytes) {

@@ -66,11 +66,18 @@ class Pages {
   std::uint64_t fast_peak() const { return peak_.load(std::memory_order_relaxed); }
   void restart_peak() { peak_.store(fast_bytes(), std::memory_order_relaxed); }
 
+  // Bytes on the fast tier, moves under way included: the mean over the time since restart_average().
+  std::uint64_t fast_average() const;
+  void restart_average();
+
   // Room on the fast tier, all or nothing.
   bool claim(std::uint64_t bytes);
   // As much of `bytes`, whole pages, as there is room for. What was claimed.
   std::uint64_t claim_some(std::uint64_t bytes);
-  void unclaim(std::uint64_t bytes) { claimed_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void unclaim(std::uint64_t bytes) {
+    claimed_.fetch_sub(bytes, std::memory_order_relaxed);
+    weigh(0 - bytes / kPage);
+  }
 
   // Pages that lie on none become fast (claimed beforehand by the caller) or slow; others stay. Bytes that changed.
   std::uint64_t settle(Extent pages, Tier tier);
@@ -98,6 +105,8 @@ class Pages {
     std::atomic<std::uint8_t>* state = nullptr;  // tier | bound tier << 2
   };
 
+  void weigh(std::uint64_t pages);
+  std::uint64_t page_ticks(std::uint64_t now) const;
   const Range* range_of(std::uintptr_t address) const;
   template <class Each>
   void each_page(Extent pages, const Each& each) const;
@@ -108,6 +117,11 @@ class Pages {
   alignas(64) std::atomic<std::uint64_t> claimed_{0};
   std::atomic<std::uint64_t> peak_{0};
   std::atomic<std::uint64_t> slow_{0};
+  // The integral of `claimed` over time, up to now, is claimed x now - weighted: a sum of changes x when they came,
+  // which any thread may add to at any time.
+  std::atomic<std::uint64_t> weighted_{0};  // pages x ticks, as all of this modulo 2^64
+  std::uint64_t average_from_ = 0;          // tick
+  std::uint64_t average_base_ = 0;          // page_ticks() then
 };
 
 }  // namespace hearth::tier

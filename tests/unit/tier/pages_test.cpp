@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 #include <vector>
@@ -69,6 +70,31 @@ TEST_F(PagesTest, CapacityIsNeverExceededAndThePeakIsKept) {
   EXPECT_EQ(pages.fast_peak(), 10 * kPage);
   pages.restart_peak();
   EXPECT_EQ(pages.fast_peak(), 0u);
+}
+
+// Bounds that hold however late the clock is read, if the average is over time.
+TEST_F(PagesTest, TheAverageIsOverTime) {
+  constexpr auto kWhile = std::chrono::milliseconds(20);
+  make_fast(0, 100);
+  pages.restart_average();
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kWhile);
+  EXPECT_EQ(pages.fast_average(), 100 * kPage);
+  const auto change = std::chrono::steady_clock::now();
+  ASSERT_EQ(pages.change(run(0, 80), Tier::slow), 80 * kPage);
+  const auto changed = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kWhile);
+  const auto before = std::chrono::steady_clock::now();
+  const std::uint64_t average = pages.fast_average();
+  const auto after = std::chrono::steady_clock::now();
+  const auto expected = [&](auto until_change, auto all) {
+    return (20 + 80 * std::chrono::duration<double>(until_change) / std::chrono::duration<double>(all)) * kPage;
+  };
+  EXPECT_GE(static_cast<double>(average), expected(change - begin, after - begin) - 2 * kPage);
+  EXPECT_LE(static_cast<double>(average), expected(changed - begin, before - begin) + 2 * kPage);
+  pages.restart_average();
+  std::this_thread::sleep_for(kWhile);
+  EXPECT_EQ(pages.fast_average(), 20 * kPage);
 }
 
 TEST_F(PagesTest, ALowerCapacityStopsClaimsUntilEnoughHasLeft) {
