@@ -53,8 +53,8 @@ std::uint64_t parse_hex(const char* text) {
 }
 
 // Threads that block all signals and never touch a program's memory, by name: jemalloc's purging threads, which
-// PyTorch's own tuning guide switches on.
-constexpr const char* kHarmless[] = {"Name:\tjemalloc_bg_thd\n"};
+// PyTorch's own tuning guide switches on; and our movers, which are stopped while an iteration is profiled.
+constexpr const char* kHarmless[] = {"Name:\tjemalloc_bg_thd\n", "Name:\thearth-mover\n"};
 
 bool harmless(const char* status) {
   for (const char* name : kHarmless) {

@@ -20,6 +20,9 @@ void remember_duration(std::uint64_t duration_ns) {
   ++g.duration_count;
 }
 
+// One unit of a move takes far less.
+constexpr std::uint64_t kMoversStopNs = 10'000'000'000;
+
 bool guarded_mode() {
   return g.knobs.profile == config::ProfileMode::faults || g.knobs.profile == config::ProfileMode::pages;
 }
@@ -110,7 +113,9 @@ void begin_profile(std::uint64_t number) {
   log_open_ops();
   log_live_tensors();
   perf::open();
-  if (guarded_mode()) start_guard();
+  // A mover that copies protected pages would fault, with its signals blocked.
+  const bool nothing_moves = g.tiers.migrator.pause(kMoversStopNs);
+  if (guarded_mode() && nothing_moves) start_guard();
   g.profile.begin_ns = os::monotonic_ns();
   g.phase.store(Phase::profile, std::memory_order_release);
 }
@@ -132,6 +137,7 @@ void tell_dropped_events() {
 void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   perf::close();
   access::stop();
+  g.tiers.migrator.resume();
   if (access::stats().handler_stolen) tell_stolen_handler();
   g.phase.store(Phase::observe, std::memory_order_release);
   if (!as_expected(closed)) return;
