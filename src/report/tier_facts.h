@@ -10,6 +10,12 @@ struct MoveFacts {
   const char* by = "copies";  // how whole units move
 };
 
+// Of pages that move by their accesses. Bytes, then numbers of units.
+struct ListFacts {
+  std::uint64_t active = 0, inactive = 0;
+  std::uint64_t accesses = 0, activated = 0, deactivated = 0, promotions = 0, demotions = 0, held_back = 0;
+};
+
 struct TierFacts {
   bool present = false;           // two tiers
   const char* backend = nullptr;  // numa, emulated
@@ -26,6 +32,9 @@ struct TierFacts {
   std::uint64_t dropped_clean = 0, failed_bytes = 0;  // bytes
   std::uint64_t busy = 0, no_memory = 0, forbidden = 0, absent_node = 0, other = 0;
   std::uint64_t calls = 0, retries = 0, full = 0, cancelled = 0, refused = 0, late = 0, latest_ns = 0;
+
+  bool by_access = false;
+  ListFacts lists;
 
   // Emulation only.
   std::uint64_t charges = 0, charged_ns = 0, overshoot_ns = 0, slow_bytes_used = 0;

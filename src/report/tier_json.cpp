@@ -13,6 +13,19 @@ void write_moves(JsonWriter& json, std::string_view name, const MoveFacts& moves
   json.end_object();
 }
 
+void write_lists(JsonWriter& json, const ListFacts& lists) {
+  json.key("lists").begin_object();
+  json.member("active_bytes", lists.active);
+  json.member("inactive_bytes", lists.inactive);
+  json.member("accesses", lists.accesses);
+  json.member("activated", lists.activated);
+  json.member("deactivated", lists.deactivated);
+  json.member("promotions", lists.promotions);
+  json.member("demotions", lists.demotions);
+  json.member("held_back", lists.held_back);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_tiers(JsonWriter& json, const TierFacts& tiers) {
@@ -47,6 +60,7 @@ void write_tiers(JsonWriter& json, const TierFacts& tiers) {
     json.member("refused", tiers.refused);
     json.member("late", tiers.late);
     json.member("latest_ns", tiers.latest_ns);
+    if (tiers.by_access) write_lists(json, tiers.lists);
     json.key("emulation").begin_object();
     json.member("charges", tiers.charges);
     json.member("charged_ns", tiers.charged_ns);

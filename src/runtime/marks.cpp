@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "runtime/lru.h"
 #include "runtime/perf.h"
 #include "runtime/phases.h"
 #include "runtime/runtime.h"
@@ -71,6 +72,7 @@ void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
   }
   ++thread.op_index;
   thread.nth = 0;
+  lru_begin_op();
   if (g.tiers.emulating) [[unlikely]]
     begin_charge(depth);
   if (!profiling()) return;
@@ -118,6 +120,7 @@ void operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t vie
   if (!tracking() || storage == nullptr) return;
   if (g.tiers.emulating) [[unlikely]]
     charge_operand(storage, storage_bytes, view_bytes, access);
+  lru_used(storage, storage_bytes, 0);
   if (profiling()) log_operand(storage, storage_bytes, view_bytes, access, 0);
 }
 
@@ -126,6 +129,7 @@ void gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows
   if (!tracking() || storage == nullptr) return;
   if (g.tiers.emulating) [[unlikely]]
     charge_gather(storage, storage_bytes, rows, row_bytes, access);
+  lru_used(storage, storage_bytes, rows);
   if (profiling()) log_operand(storage, storage_bytes, rows * row_bytes, access, HEARTH_EVENT_FLAG_GATHER);
 }
 

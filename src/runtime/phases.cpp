@@ -180,7 +180,7 @@ void note_free(TensorSlot slot) {
 void apply_level() {
   if (!g.adapter_attached) return;
   std::uint32_t level = HEARTH_LEVEL_STEPS;
-  if (profiling() || g.tiers.emulating) {
+  if (profiling() || g.tiers.emulating || g.tiers.by_access) {
     level = HEARTH_LEVEL_OPERANDS;
   } else if (managing()) {
     // Allocations alone tell where in its plan the program is.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/lru.h"
 #include "runtime/state.h"
 
 namespace hearth::runtime {
@@ -15,6 +16,8 @@ const char* policy_name(config::PolicyName policy) {
       return "first-touch";
     case config::PolicyName::interleave:
       return "interleave";
+    case config::PolicyName::lru:
+      return "lru";
     case config::PolicyName::all_fast:
       return "all-fast";
     case config::PolicyName::all_slow:
@@ -103,6 +106,7 @@ report::TierFacts tier_facts() {
   tiers.charged_ns = t.charged_ns.load(std::memory_order_relaxed);
   tiers.overshoot_ns = t.overshoot_ns.load(std::memory_order_relaxed);
   tiers.slow_bytes_used = t.slow_bytes_used.load(std::memory_order_relaxed);
+  add_lru_facts(tiers);
   return tiers;
 }
 

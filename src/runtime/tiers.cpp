@@ -10,6 +10,7 @@
 #include "plan/sequence.h"
 #include "platform/os_memory.h"
 #include "runtime/facts.h"
+#include "runtime/lru.h"
 #include "runtime/residency.h"
 #include "runtime/state.h"
 #include "tier/node_list.h"
@@ -202,6 +203,7 @@ void place_run(Extent run) {
       return place_interleaved(run);
     case PolicyName::all_fast:
     case PolicyName::first_touch:
+    case PolicyName::lru:       // from there on they move as they are used
     case PolicyName::sentinel:  // until there is a plan
       return place_fast_first(run);
   }
@@ -261,6 +263,7 @@ void start_tiers() {
   if (!t.emulating) os::advise_small(const_cast<void*>(g.heap.begin()), g.heap.reserved());
   t.backend->bind({g.heap.begin(), g.heap.reserved()}, usual_tier());
   start_movers();
+  start_lru();
   t.on = true;
   log::info("two tiers: ", t.how);
 }
@@ -287,6 +290,7 @@ void place(const void* address, std::size_t bytes) {
     const Extent run = t.pages.next_run(tier::extent(from, end), Tier::none);
     if (run.bytes == 0) break;
     place_run(run);
+    lru_placed(run.address, run.bytes);
     from = run.end();
   }
 }
@@ -311,6 +315,7 @@ void place_plan() {
   if (!t.pages.owns(arena->begin())) {
     if (!t.pages.add_range(arena->begin(), arena->reserved())) return;
     arena->keep_books(t.pages);
+    lru_watch(arena->begin(), arena->reserved());
     t.backend->bind({arena->begin(), arena->reserved()}, usual_tier());
   }
   if (m.plan->sequence->plan.residency.present()) return settle_residency(*m.plan->sequence);

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "migrate/migrator.h"
+#include "migrate/page_lists.h"
 #include "tier/charge.h"
 #include "tier/emulated_backend.h"
 #include "tier/machine.h"
@@ -31,6 +32,8 @@ struct Tiers {
   tier::Machine machine{};  // of the emulated tiers
   tier::Pages pages;
   migrate::Migrator migrator;
+  bool by_access = false;                                // HEARTH_POLICY=lru: pages move by how they are used
+  migrate::PageLists lists;                              // then
   char how[320] = {};                                    // why these tiers, for the report
   std::uint64_t profiled_peak = 0;                       // bytes; 0 = not known
   std::uint64_t pages_checked = 0, pages_as_booked = 0;  // check_residency()

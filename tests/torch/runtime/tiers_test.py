@@ -82,7 +82,7 @@ MACHINE = {"schema_version": 1, "measured": None, "machine": {
     "slow": {"read": SLOW_READ, "write": SLOW_WRITE, "latency_ns": 1000, "bytes": 0},
     "move_to_fast": 1e9, "move_to_slow": 1e9}}
 
-POLICIES = ("sentinel", "first-touch", "interleave", "all-fast", "all-slow")
+POLICIES = ("sentinel", "first-touch", "interleave", "lru", "all-fast", "all-slow")
 LIMITED = tuple(policy for policy in POLICIES if policy != "all-fast")
 CAPACITIES = ("20%", "3M")
 CAPACITY_BYTES = 3 << 20
@@ -185,12 +185,22 @@ class Emulated(Tiers):
             self.assertEqual(self.tiers(policy, "3M")["fast_capacity_bytes"], CAPACITY_BYTES)
 
     def test_room_in_the_fast_tier_is_used(self):
-        for policy in ("sentinel", "first-touch", "interleave"):
+        for policy in ("sentinel", "first-touch", "interleave", "lru"):
             for capacity in CAPACITIES:
                 with self.subTest(policy=policy, capacity=capacity):
                     tiers = self.tiers(policy, capacity)
                     self.assertGreater(tiers["fast_peak_bytes"], 0, tiers)
                     self.assertGreater(tiers["slow_bytes"], 0, tiers)
+
+    def test_pages_move_as_they_are_used(self):
+        for policy, capacity in EMULATED:
+            self.assertEqual("lists" in self.tiers(policy, capacity), policy == "lru")
+        for capacity in CAPACITIES:
+            tiers = self.tiers("lru", capacity)
+            for way in ("to_fast", "to_slow"):
+                self.assertGreater(tiers[way]["bytes"], 0, tiers)
+            for what in ("promotions", "demotions", "activated"):
+                self.assertGreater(tiers["lists"][what], 0, tiers)
 
     def test_all_slow(self):
         for capacity in CAPACITIES:
