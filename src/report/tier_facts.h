@@ -16,6 +16,21 @@ struct ListFacts {
   std::uint64_t accesses = 0, activated = 0, deactivated = 0, promotions = 0, demotions = 0, held_back = 0;
 };
 
+// Of whole iterations since a plan has settled.
+struct SteadyFacts {
+  std::uint64_t iterations = 0, duration_ns = 0;
+  std::uint64_t fast_average = 0;  // bytes, over time
+  std::uint64_t to_fast = 0, to_slow = 0;
+  std::uint64_t waited_ns = 0;  // of the program for moves
+  std::uint64_t charged_ns = 0, slow_bytes_used = 0;
+};
+
+// What the simulator expects of an iteration under the plan that is followed.
+struct ForeseenFacts {
+  bool present = false;
+  std::uint64_t step_ns = 0, all_fast_ns = 0, all_slow_ns = 0, fast_peak = 0;
+};
+
 struct TierFacts {
   bool present = false;           // two tiers
   const char* backend = nullptr;  // numa, emulated
@@ -35,6 +50,8 @@ struct TierFacts {
 
   bool by_access = false;
   ListFacts lists;
+  SteadyFacts steady;
+  ForeseenFacts foreseen;
 
   // Emulation only.
   std::uint64_t charges = 0, charged_ns = 0, overshoot_ns = 0, slow_bytes_used = 0;

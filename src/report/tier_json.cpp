@@ -26,6 +26,28 @@ void write_lists(JsonWriter& json, const ListFacts& lists) {
   json.end_object();
 }
 
+void write_foreseen(JsonWriter& json, const ForeseenFacts& foreseen) {
+  json.key("foreseen").begin_object();
+  json.member("step_ns", foreseen.step_ns);
+  json.member("all_fast_ns", foreseen.all_fast_ns);
+  json.member("all_slow_ns", foreseen.all_slow_ns);
+  json.member("fast_peak_bytes", foreseen.fast_peak);
+  json.end_object();
+}
+
+void write_steady(JsonWriter& json, const SteadyFacts& steady) {
+  json.key("steady").begin_object();
+  json.member("iterations", steady.iterations);
+  json.member("duration_ns", steady.duration_ns);
+  json.member("fast_average_bytes", steady.fast_average);
+  json.member("to_fast_bytes", steady.to_fast);
+  json.member("to_slow_bytes", steady.to_slow);
+  json.member("waited_ns", steady.waited_ns);
+  json.member("charged_ns", steady.charged_ns);
+  json.member("slow_bytes_used", steady.slow_bytes_used);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_tiers(JsonWriter& json, const TierFacts& tiers) {
@@ -61,6 +83,8 @@ void write_tiers(JsonWriter& json, const TierFacts& tiers) {
     json.member("late", tiers.late);
     json.member("latest_ns", tiers.latest_ns);
     if (tiers.by_access) write_lists(json, tiers.lists);
+    if (tiers.foreseen.present) write_foreseen(json, tiers.foreseen);
+    write_steady(json, tiers.steady);
     json.key("emulation").begin_object();
     json.member("charges", tiers.charges);
     json.member("charged_ns", tiers.charged_ns);

@@ -107,6 +107,7 @@ report::TierFacts tier_facts() {
   tiers.overshoot_ns = t.overshoot_ns.load(std::memory_order_relaxed);
   tiers.slow_bytes_used = t.slow_bytes_used.load(std::memory_order_relaxed);
   add_lru_facts(tiers);
+  add_steady_facts(tiers);
   return tiers;
 }
 

@@ -13,6 +13,7 @@
 
 #include "migrate/migrator.h"
 #include "migrate/page_lists.h"
+#include "runtime/steady.h"
 #include "tier/charge.h"
 #include "tier/emulated_backend.h"
 #include "tier/machine.h"
@@ -40,6 +41,8 @@ struct Tiers {
   // Whose binding the kernel refused: they lie where the first touch puts them.
   std::atomic<std::uint64_t> unbound_bytes{0};
   std::atomic<bool> unbound_told{false};
+
+  Steady steady;
 
   // Emulation: what was charged for either tier, and by how much the delays overshot.
   std::uint64_t charged_before_ns = 0;  // when the open iteration began

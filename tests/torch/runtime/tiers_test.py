@@ -192,13 +192,26 @@ class Emulated(Tiers):
                     self.assertGreater(tiers["fast_peak_bytes"], 0, tiers)
                     self.assertGreater(tiers["slow_bytes"], 0, tiers)
 
+    def test_what_it_costs_once_the_plan_has_settled(self):
+        for policy, capacity in EMULATED:
+            with self.subTest(policy=policy, capacity=capacity):
+                tiers = self.tiers(policy, capacity)
+                steady = tiers["steady"]
+                self.assertGreater(steady["iterations"], 3, steady)
+                self.assertGreaterEqual(steady["duration_ns"], steady["charged_ns"] + steady["waited_ns"], steady)
+                self.assertLessEqual(steady["fast_average_bytes"], tiers["fast_peak_bytes"], tiers)
+                self.assertLessEqual(steady["to_fast_bytes"], tiers["to_fast"]["bytes"])
+                self.assertEqual(steady["fast_average_bytes"] == 0, policy == "all-slow", tiers)
+                self.assertEqual(steady["slow_bytes_used"] == 0, policy == "all-fast", tiers)
+                self.assertEqual("foreseen" in tiers, policy == "sentinel", tiers)
+
     def test_pages_move_as_they_are_used(self):
         for policy, capacity in EMULATED:
             self.assertEqual("lists" in self.tiers(policy, capacity), policy == "lru")
         for capacity in CAPACITIES:
             tiers = self.tiers("lru", capacity)
             for way in ("to_fast", "to_slow"):
-                self.assertGreater(tiers[way]["bytes"], 0, tiers)
+                self.assertGreater(tiers["steady"][f"{way}_bytes"], 0, tiers)
             for what in ("promotions", "demotions", "activated"):
                 self.assertGreater(tiers["lists"][what], 0, tiers)
 

@@ -47,6 +47,40 @@ TEST_F(JsonReport, HoldsTheRun) {
   EXPECT_EQ(report.at("degradations").at(0).at("cause"), "perf_event_open: EACCES");
 }
 
+TEST_F(JsonReport, HoldsWhatTheTiersCost) {
+  TierFacts& tiers = facts.live.tiers;
+  tiers.present = true;
+  tiers.backend = "emulated";
+  tiers.how = "";
+  tiers.policy = "first-touch";
+  tiers.steady = {7, 70, 1000, 20, 30, 40, 50, 60};
+  json of = report_of(facts, &profile).at("tiers");
+  EXPECT_FALSE(of.contains("lists"));
+  EXPECT_FALSE(of.contains("foreseen"));
+  EXPECT_EQ(of.at("steady"), json({{"iterations", 7},
+                                   {"duration_ns", 70},
+                                   {"fast_average_bytes", 1000},
+                                   {"to_fast_bytes", 20},
+                                   {"to_slow_bytes", 30},
+                                   {"waited_ns", 40},
+                                   {"charged_ns", 50},
+                                   {"slow_bytes_used", 60}}));
+  tiers.by_access = true;
+  tiers.lists = {1, 2, 3, 4, 5, 6, 7, 8};
+  tiers.foreseen = {true, 11, 12, 13, 14};
+  of = report_of(facts, &profile).at("tiers");
+  EXPECT_EQ(of.at("lists"), json({{"active_bytes", 1},
+                                  {"inactive_bytes", 2},
+                                  {"accesses", 3},
+                                  {"activated", 4},
+                                  {"deactivated", 5},
+                                  {"promotions", 6},
+                                  {"demotions", 7},
+                                  {"held_back", 8}}));
+  EXPECT_EQ(of.at("foreseen"),
+            json({{"step_ns", 11}, {"all_fast_ns", 12}, {"all_slow_ns", 13}, {"fast_peak_bytes", 14}}));
+}
+
 TEST_F(JsonReport, HoldsTheProfile) {
   const json report = report_of(facts, &profile);
   const json& of = report.at("profile");
