@@ -24,6 +24,7 @@ struct ProbeCommand {
   std::string output;
   std::string scale;
   std::string python = "python3";
+  unsigned threads = 0;
   bool quick = false;
   bool json = false;
 };
@@ -44,6 +45,7 @@ machine::Measured measure(const ProbeCommand& command) {
   const auto in_force = read_knobs(inherited());
   machine::ProbeOptions options;
   options.quick = command.quick;
+  options.threads = command.threads;
   options.fast_nodes = in_force->knobs.fast_nodes.c_str();
   options.slow_nodes = in_force->knobs.slow_nodes.c_str();
   options.progress = progress;
@@ -83,11 +85,18 @@ tier::Machine probe_host(const ProbeCommand& command, const std::string& path, b
   return host;
 }
 
+// Figures of a part of the processors are nobody's but who asks for them.
+std::string place_of(const ProbeCommand& command) {
+  if (!command.output.empty() && command.scale.empty()) return command.output;
+  return command.threads == 0 ? machine::host_path() : "";
+}
+
 tier::Machine known_host(const ProbeCommand& command) {
   const std::string path = machine::host_path();
-  if (access(path.c_str(), R_OK) != 0) return probe_host(command, path, false);
+  if (access(path.c_str(), R_OK) != 0) return probe_host(command, place_of(command), false);
   const Result<tier::Machine> host = machine::read_machine(path);
   if (!host) fail(kFailed, host.error());
+  if (command.threads != 0 && host->cores != command.threads) return probe_host(command, place_of(command), false);
   fmt::print(stderr, "hearth: this machine as measured in {}; to measure it again: hearth probe\n", path);
   return *host;
 }
@@ -107,7 +116,7 @@ void scale(const ProbeCommand& command) {
 
 void probe(const ProbeCommand& command) {
   if (!command.scale.empty()) return scale(command);
-  probe_host(command, command.output.empty() ? machine::host_path() : command.output, true);
+  probe_host(command, place_of(command), true);
 }
 
 }  // namespace
@@ -118,6 +127,9 @@ void add_probe(CLI::App& app) {
   sub->add_option("-o,--output", command->output, "Write machine.json here instead of ~/.cache/hearth/machine.json");
   sub->add_flag("--quick", command->quick, "Under ten seconds: fewer repeats, one thread and all threads only");
   sub->add_option("--scale", command->scale, "Scale this preset (hearth info --presets) to this machine, as measured");
+  sub->add_option("--threads", command->threads,
+                  "Of so many processors only, for programs with as many threads; stored only by -o")
+      ->check(CLI::Range(1, 4096));
   sub->add_option("--python", command->python, "Interpreter whose PyTorch multiplies matrices")->capture_default_str();
   sub->add_flag("--json", command->json, "Print machine.json");
   sub->footer(

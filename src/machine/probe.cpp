@@ -151,6 +151,7 @@ Result<Measured> probe(const ProbeOptions& options) {
   }
   Measured measured;
   measured.cores = static_cast<unsigned>(own_processors().size());
+  if (options.threads != 0) measured.cores = std::min(measured.cores, options.threads);
   measured.bytes = area_bytes(*topology, options.quick);
   if (measured.bytes == 0)
     return Error{"less than 256 MiB are free on a memory node; end other programs and try again"};

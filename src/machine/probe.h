@@ -19,6 +19,7 @@ namespace hearth::machine {
 
 struct ProbeOptions {
   bool quick = false;
+  unsigned threads = 0;    // that measure and compute at most; 0 = as many as there are processors
   std::string fast_nodes;  // HEARTH_FAST_NODES and HEARTH_SLOW_NODES; "" = not given
   std::string slow_nodes;
   std::function<void(const std::string&)> progress;  // what is about to be measured
@@ -31,7 +32,7 @@ struct MemoryMeasured {
 };
 
 struct Measured {
-  unsigned cores = 0;
+  unsigned cores = 0;     // whose figures these are
   std::size_t bytes = 0;  // of an area that was measured on
   tier::TierChoice choice;
   std::vector<MemoryMeasured> memory;  // each node; then the fast and the slow set, where they have several nodes

@@ -72,6 +72,27 @@ class ProbeTest(unittest.TestCase):
             self.assertEqual(machine[tier]["latency_ns"], preset[tier]["latency_ns"])
         self.assertEqual((machine["cores"], machine["gemm"], machine["fault_ns"]), (2, 1e11, 700))
 
+    def test_figures_of_one_thread_are_kept_apart(self):
+        self.known_host(cores=2)
+        before = self.host.read_text()
+        result = self.tool("probe", "--quick", "--threads", "1", "--python", "/nonexistent", "-o", "one.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads((self.path / "one.json").read_text())
+        self.assertEqual(document["machine"]["cores"], 1)
+        for memory in document["measured"]["memory"]:
+            self.assertEqual([each["threads"] for each in memory["bandwidth"]], [1])
+        # What is known of two cores is not taken for one.
+        scaled = ("probe", "--scale", "cxl-x8", "--quick", "--python", "/nonexistent", "--json", "--threads")
+        result = self.tool(*scaled, "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["machine"]["cores"], 1)
+        self.assertIn("measuring", result.stderr)
+        self.assertEqual(self.host.read_text(), before)
+        result = self.tool(*scaled, "2")
+        self.assertNotIn("measuring", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["machine"]["gemm"], 1e11)
+        self.assertEqual(self.tool("probe", "--threads", "0").returncode, 2)
+
     def test_mistakes_are_told(self):
         self.known_host()
         result = self.tool("probe", "--scale", "optane")
