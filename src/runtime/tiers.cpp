@@ -224,7 +224,10 @@ void evict_beyond_capacity() {
     const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
     const auto address = tensor.address.load(std::memory_order_acquire);
     if (!tensor.own_pages || address == 0) continue;
-    const std::uintptr_t last = address + (tensor.bytes + kPage - 1) / kPage * kPage;
+    // All of its block: a former, larger tenant may have left pages at its end.
+    const auto* block = reinterpret_cast<const void*>(address);
+    const std::uint64_t bytes = g.heap.owns(block) ? g.heap.block_bytes(block) : tensor.bytes;
+    const std::uintptr_t last = address + (bytes + kPage - 1) / kPage * kPage;
     for (std::uintptr_t begin = address; begin < last;) {
       const bool interleaved = g.knobs.policy == PolicyName::interleave;
       const std::uintptr_t end = interleaved ? std::min((begin / kUnit + 1) * kUnit, last) : last;
