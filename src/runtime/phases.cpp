@@ -208,6 +208,7 @@ void iteration_closed() {
     leave_managed("the profiled iteration was a part of a longer one");
   }
   count_shape(closed);
+  if (!profiling()) steady_iteration_closed();
   if (managing()) managed_iteration_closed();
   discard_idle_arena();
   if (profiling()) {

@@ -293,7 +293,6 @@ void managed_iteration_closed() {
   remember_counters();
   residency_iteration_closed();
   if (std::has_single_bit(m.iterations) && m.iterations > kSettling) check_residency();
-  steady_iteration_closed();
   give_back_what_the_heap_kept();
   // Rather a plan that fits now and then than none, once other plans have been tried often enough.
   const bool leave = m.left < kMostLeaves || m.off_average > kMostlyOff;

@@ -1,5 +1,5 @@
-// Steady: what tiers cost once a plan has settled, in whole iterations: what a comparison of policies is to look at,
-// since totals of the run count the way there too.
+// Steady: what tiers cost since the last plan has settled, in whole iterations: what a comparison of policies is to
+// look at, since totals of the run count the way there too. It goes on when the plan is left, as the policy does.
 //
 // By the thread that runs the iterations, between two of them. Nothing allocates or waits.
 #pragma once
