@@ -4,12 +4,24 @@
 
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
+#include "platform/os_thread.h"
 
 namespace hearth::migrate {
 
 using tier::Extent;
 using tier::Residency;
 using tier::Tier;
+
+namespace {
+
+// Whoever is at it is done in microseconds, or is off the processor.
+constexpr std::uint64_t kRestNs = 20'000;
+
+}  // namespace
+
+void PageLists::enter() {
+  while (!try_enter()) os::sleep_until(os::monotonic_ns() + kRestNs);
+}
 
 void PageLists::init(tier::Pages& pages, Migrator& migrator, std::uint64_t promoted_per_second) {
   pages_ = &pages;
@@ -22,8 +34,7 @@ bool PageLists::add_range(const void* base, std::uint64_t bytes) {
   if (range_count_ == tier::Pages::kRanges || units == 0) return false;
   void* table = os::map_zeroed(units * sizeof(Unit));
   if (table == nullptr) return false;
-  while (busy_.exchange(true, std::memory_order_acquire)) {
-  }
+  enter();
   ranges_[range_count_++] = {reinterpret_cast<std::uintptr_t>(base), static_cast<std::uint32_t>(units),
                              static_cast<Unit*>(table)};
   leave();
@@ -114,7 +125,7 @@ bool PageLists::wants_promotion(std::uint32_t number) {
 }
 
 void PageLists::touch(Extent pages, std::uint64_t parts) {
-  if (busy_.exchange(true, std::memory_order_acquire)) return;
+  if (!try_enter()) return;
   const Run all = units_of(pages);
   if (all.count == 0) return leave();
   const auto stride = static_cast<std::uint32_t>(parts == 0 || parts >= all.count ? 1 : all.count / parts);
@@ -137,8 +148,7 @@ void PageLists::touch(Extent pages, std::uint64_t parts) {
 }
 
 void PageLists::add(Extent pages, bool balance) {
-  while (busy_.exchange(true, std::memory_order_acquire)) {
-  }
+  enter();
   const Run all = units_of(pages);
   for (std::uint32_t i = 0; i < all.count; ++i) {
     const std::uint32_t number = all.first + i;

@@ -122,6 +122,8 @@ class PageLists {
   void make_room(std::uint64_t wanted);
   void refill_inactive();
   bool demote(std::uint32_t number);
+  bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
+  void enter();
   void leave() { busy_.store(false, std::memory_order_release); }
 
   tier::Pages* pages_ = nullptr;

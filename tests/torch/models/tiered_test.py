@@ -45,7 +45,8 @@ if policy is not None:
     assert machine["machine"]["name"] == "optane-100", machine
     tiers = {{"present": True, "fast_capacity_bytes": 20 << 20, "fast_peak_bytes": 19 << 20,
              "not_moved": {{"bytes": 0}}, "steady": {{"iterations": 4, "duration_ns": 1, "fast_average_bytes": 18 << 20,
-                        "to_fast_bytes": 8 << 20, "to_slow_bytes": 4 << 20, "waited_ns": 2000000, "charged_ns": 0, "slow_bytes_used": 0}}}}
+                        "to_fast_bytes": 8 << 20, "to_slow_bytes": 4 << 20, "waited_ns": 2000000,
+                        "charged_ns": 0, "slow_bytes_used": 0}}}}
     if policy == "sentinel":
         tiers["foreseen"] = {{"step_ns": 165000000, "all_fast_ns": 100000000, "all_slow_ns": 600000000,
                              "fast_peak_bytes": 1}}
