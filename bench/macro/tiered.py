@@ -210,7 +210,7 @@ class Programme:
         """Replaces the JSON file as a whole: a reader, or a crash, never sees half of one."""
         if not self._arguments.json:
             return
-        results = [{**each, "summary": [{"capacity": cell[0], "policy": cell[1], **value}
+        results = [{**each, "summary": [{"capacity_percent": cell[0], "policy": cell[1], **value}
                                         for cell, value in each["summary"].items()]} for each in self.results()]
         value = {"schema_version": SCHEMA_VERSION, "facts": self._facts, "settings": settings_of(self._arguments),
                  "machines": {name: json.loads(path.read_text(encoding="utf-8"))

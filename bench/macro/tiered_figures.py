@@ -40,7 +40,7 @@ def run_figures(record, report):
         "adopted_after": adopted_after(record),
         "followed": sum(record["step_hearth_state"][i] == STATE_MANAGED for i in measured_steps(record)),
         "peak": (report.get("profile") or {}).get("peak_bytes"),
-        "capacity": tiers["fast_capacity_bytes"],
+        "capacity_bytes": tiers["fast_capacity_bytes"],
         "fast_peak": tiers["fast_peak_bytes"],
         "fast_average": steady["fast_average_bytes"],
         "to_fast_per_step": steady["to_fast_bytes"] / count,
@@ -92,7 +92,7 @@ def summary_of(cell, rounds):
     steps = [step for figures in present for step in figures["step_ns"]]
     summary = {"rounds": len(present), "step_ns": quartiles(steps), "ratio": quartiles(ratios) if ratios else None}
     for key in ("fast_peak", "fast_average", "to_fast_per_step", "to_slow_per_step", "waited_ns_per_step",
-                "charged_ns_per_step", "slow_used_per_step", "capacity", "not_moved"):
+                "charged_ns_per_step", "slow_used_per_step", "capacity_bytes", "not_moved"):
         summary[key] = statistics.median(figures[key] for figures in present)
     summary["followed"] = sum(figures["followed"] for figures in present) / len(steps)
     summary["adopted_after"] = max(figures["adopted_after"] for figures in present)

@@ -44,7 +44,7 @@ def model_section(result, capacities, policies):
     lines = [f"### {result['model']} on {result['machine']}", "",
              f"{' '.join(result['options']) or 'default sizes'}; {peak}; rounds: {result['complete_rounds']}"]
     for capacity in capacities:
-        sizes = {each["capacity"] for cell, each in summary.items() if cell[0] == capacity}
+        sizes = {each["capacity_bytes"] for cell, each in summary.items() if cell[0] == capacity}
         size = f", {max(sizes) / MIB:.1f} MiB" if sizes else ""
         lines += ["", f"Fast capacity {capacity} %{size}:", "", capacity_table(summary, capacity, policies)]
     lines += [f"- **failed**: {text}" for text in result["errors"]]

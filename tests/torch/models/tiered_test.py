@@ -67,7 +67,7 @@ else:
 
 
 def run(step, foreseen=None, **others):
-    made = {"step_ns": [step] * 3, "adopted_after": 4, "followed": 3, "peak": 100 * MIB, "capacity": 20 * MIB,
+    made = {"step_ns": [step] * 3, "adopted_after": 4, "followed": 3, "peak": 100 * MIB, "capacity_bytes": 20 * MIB,
             "fast_peak": 0, "fast_average": 0, "to_fast_per_step": 0, "to_slow_per_step": 0, "waited_ns_per_step": 0,
             "charged_ns_per_step": 0, "slow_used_per_step": 0, "not_moved": 0,
             "foreseen": foreseen and {"step_ns": foreseen, "all_fast_ns": 80, "all_slow_ns": 700}}
@@ -252,6 +252,9 @@ class Program(unittest.TestCase):
         self.assertEqual(launched.count("all-fast 0%"), 4)
         self.assertEqual(launched.count("lru 50%"), 4)
         self.assertEqual((value["runs_left"], len(value["runs"]), len(value["results"])), (0, 24, 2))
+        cells = [(each["capacity_percent"], each["policy"]) for each in value["results"][0]["summary"]]
+        self.assertEqual(set(cells), {(None, "all-fast"), (None, "all-slow"), (20, "lru"), (50, "lru"),
+                                      (20, "sentinel"), (50, "sentinel")})
         ElementTree.parse(self.folder / "out-optane-100.svg")
 
     def test_resuming_takes_what_there_is(self):
