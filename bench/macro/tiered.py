@@ -38,13 +38,13 @@ STEPS, ROUNDS = 14, 3
 SHORT_STEPS, SHORT_ROUNDS = 11, 1
 # With one thread a step takes a fraction of a second; tensors are still far larger than what is managed at all.
 SHORT_SIZES = {
-    "resnet50": ("--batch", "2", "--image", "64"),
+    "resnet50": ("--batch", "2", "--image", "64", "--width", "32"),
     "mobilenetv2": ("--batch", "4", "--image", "64"),
     "dcgan": ("--batch", "4"),
     "vit": ("--batch", "1", "--layers", "4"),
     "lstm_lm": ("--batch", "4", "--length", "16"),
-    "gpt2": ("--batch", "1", "--length", "128", "--layers", "4"),
-    "bert_base": ("--batch", "1", "--layers", "2", "--vocabulary", "4000"),
+    "gpt2": ("--batch", "1", "--length", "128", "--layers", "4", "--width", "384"),
+    "bert_base": ("--batch", "1", "--layers", "2", "--vocabulary", "4000", "--width", "384"),
     "dlrm": ("--rows", "20000", "--batch", "512", "--tables", "6"),
 }
 REFERENCE_KEYS = ("data_crc32", "losses", "result_crc32")
