@@ -175,6 +175,10 @@ std::uint64_t Layout::free(std::uint64_t offset) {
   return slot.bytes;
 }
 
+std::uint32_t Layout::taken_by(std::uint64_t offset) const {
+  return starts_[start_of(offset)].tenant.load(std::memory_order_acquire) - 1;  // 0, nobody, wraps to kNobody
+}
+
 template <class Visit>
 void Layout::for_each_taken(Visit visit) const {
   if (starts_ == nullptr) return;

@@ -44,6 +44,9 @@ class Layout {
 
   // Frees what starts at `offset`: its bytes, 0 if nothing is taken there.
   std::uint64_t free(std::uint64_t offset);
+  // Which entry has taken what starts at `offset`; kNobody if none.
+  static constexpr std::uint32_t kNobody = 0xffffffffu;
+  std::uint32_t taken_by(std::uint64_t offset) const;
   // What is taken around `offset`, which may lie inside it; {0, 0} if nothing is. A walk over all that is taken.
   struct Taken {
     std::uint64_t begin = 0, end = 0;

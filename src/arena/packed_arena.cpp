@@ -78,6 +78,18 @@ std::uint64_t PackedArena::free_elsewhere(std::uint64_t offset) {
   return 0;
 }
 
+PackedArena::Begun PackedArena::begun_at(const void* pointer) const {
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(pointer) - base_;
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t entry = layouts_[i].taken_by(offset);
+    if (entry == Layout::kNobody) continue;
+    const Layout::Taken taken = layouts_[i].extent(entry);
+    return {taken.end - taken.begin, i == current() ? entry : kNone};
+  }
+  return {};
+}
+
 PackedArena::Tenant PackedArena::tenant(const void* pointer) const {
   const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(pointer) - base_;
   const std::uint32_t count = count_.load(std::memory_order_acquire);

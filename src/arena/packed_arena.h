@@ -64,6 +64,13 @@ class PackedArena {
     const std::uint64_t bytes = layouts_[current_.load(std::memory_order_acquire)].free(offset);
     return bytes != 0 ? bytes : free_elsewhere(offset);
   }
+  // Of a pointer that owns() holds for and at which a tensor begins: its bytes, and its entry if it lies there by the
+  // current layout. 0 bytes if nothing begins there.
+  struct Begun {
+    std::uint64_t bytes = 0;
+    std::uint32_t entry = kNone;
+  };
+  Begun begun_at(const void* pointer) const;
   // Whose byte this is; interior pointers too. Slow.
   Tenant tenant(const void* pointer) const;
   // Is nothing taken, in any layout?

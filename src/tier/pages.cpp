@@ -10,11 +10,14 @@ namespace {
 
 constexpr std::uint8_t kTierBits = 3;
 constexpr unsigned kBoundShift = 2;
+constexpr std::uint8_t kBoundBits = 3 << kBoundShift;
+constexpr std::uint8_t kOwn = 1 << 4;
 
 constexpr std::uint64_t page_down(std::uintptr_t address) { return address / Pages::kPage * Pages::kPage; }
 constexpr std::uint64_t page_up(std::uintptr_t address) { return page_down(address + Pages::kPage - 1); }
 
 Tier tier_of(std::uint8_t state) { return static_cast<Tier>(state & kTierBits); }
+Tier bound_of(std::uint8_t state) { return static_cast<Tier>((state & kBoundBits) >> kBoundShift); }
 
 std::uint8_t with_tier(std::uint8_t state, Tier tier) {
   return static_cast<std::uint8_t>((state & ~kTierBits) | static_cast<std::uint8_t>(tier));
@@ -35,7 +38,8 @@ bool swap(std::atomic<std::uint8_t>& state, Tier from, Tier to) {
 // The tier that the page was on; none now.
 Tier empty(std::atomic<std::uint8_t>& state) {
   std::uint8_t seen = state.load(std::memory_order_relaxed);
-  while (!state.compare_exchange_weak(seen, with_tier(seen, Tier::none), std::memory_order_relaxed)) {
+  const auto emptied = [](std::uint8_t was) { return static_cast<std::uint8_t>(with_tier(was, Tier::none) & ~kOwn); };
+  while (!state.compare_exchange_weak(seen, emptied(seen), std::memory_order_relaxed)) {
   }
   return tier_of(seen);
 }
@@ -143,6 +147,17 @@ void Pages::vacate(Extent pages) {
   slow_.fetch_sub(slow, std::memory_order_relaxed);
 }
 
+void Pages::set_own(Extent pages) {
+  each_page(pages, [](std::atomic<std::uint8_t>& state) { state.fetch_or(kOwn, std::memory_order_relaxed); });
+}
+
+bool Pages::own(const void* address) const {
+  bool own = false;
+  each_page({address, 1},
+            [&](const std::atomic<std::uint8_t>& state) { own = (state.load(std::memory_order_relaxed) & kOwn) != 0; });
+  return own;
+}
+
 Residency Pages::of(Extent pages) const {
   std::uint64_t counts[4] = {};
   each_page(pages, [&](const std::atomic<std::uint8_t>& state) {
@@ -161,16 +176,15 @@ Tier Pages::at(const void* address) const {
 
 Tier Pages::bound(const void* address) const {
   Tier tier = Tier::none;
-  each_page({address, 1}, [&](const std::atomic<std::uint8_t>& state) {
-    tier = static_cast<Tier>(state.load(std::memory_order_relaxed) >> kBoundShift);
-  });
+  each_page({address, 1},
+            [&](const std::atomic<std::uint8_t>& state) { tier = bound_of(state.load(std::memory_order_relaxed)); });
   return tier;
 }
 
 bool Pages::bound_to(Extent pages, Tier tier, Tier usual) const {
   bool all = true;
   each_page(pages, [&](const std::atomic<std::uint8_t>& state) {
-    const auto apart = static_cast<Tier>(state.load(std::memory_order_relaxed) >> kBoundShift);
+    const Tier apart = bound_of(state.load(std::memory_order_relaxed));
     all &= (apart == Tier::none ? usual : apart) == tier;
   });
   return all;
@@ -180,7 +194,7 @@ void Pages::set_bound(Extent pages, Tier tier) {
   each_page(pages, [&](std::atomic<std::uint8_t>& state) {
     std::uint8_t seen = state.load(std::memory_order_relaxed);
     const auto bits = static_cast<std::uint8_t>(static_cast<unsigned>(tier) << kBoundShift);
-    while (!state.compare_exchange_weak(seen, static_cast<std::uint8_t>((seen & kTierBits) | bits),
+    while (!state.compare_exchange_weak(seen, static_cast<std::uint8_t>((seen & ~kBoundBits) | bits),
                                         std::memory_order_relaxed)) {
     }
   });

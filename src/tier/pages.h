@@ -84,8 +84,11 @@ class Pages {
   // Pages that lie on other(to) become `to`. Into fast: claimed beforehand. Bytes that changed; what leaves fast is
   // unclaimed here.
   std::uint64_t change(Extent pages, Tier to);
-  // Pages have been given back to the kernel.
+  // Pages have been given back to the kernel, or nothing lives on them any more.
   void vacate(Extent pages);
+  // Pages that are one tensor's own until they are vacated.
+  void set_own(Extent pages);
+  bool own(const void* address) const;
 
   Residency of(Extent pages) const;
   Tier at(const void* address) const;
@@ -102,7 +105,7 @@ class Pages {
   struct Range {
     std::uintptr_t base = 0;
     std::uintptr_t end = 0;
-    std::atomic<std::uint8_t>* state = nullptr;  // tier | bound tier << 2
+    std::atomic<std::uint8_t>* state = nullptr;  // tier | bound tier << 2 | own << 4
   };
 
   void weigh(std::uint64_t pages);

@@ -30,6 +30,7 @@ class FreeBackend final : public tier::Backend {
     (sticky ? moved.failed : moved.there) = pages.bytes;
     return moved;
   }
+  bool forget(Extent) override { return false; }
   bool drop_clean(Extent) override { return false; }
   Moved move_dead(Extent pages, Tier to) override { return move(pages, to); }
   int locate(const void*, std::size_t count, Tier* tiers) override {
