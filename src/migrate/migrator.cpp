@@ -13,8 +13,11 @@ using tier::Moved;
 using tier::Tier;
 
 constexpr std::uint32_t kStarting = 0xffffffffu;
-constexpr std::uint64_t kRestNs = 50'000;    // before looking again whether room has been made
-constexpr std::uint64_t kAwakeNs = 200'000;  // a mover without work looks around for so long before it sleeps
+constexpr std::uint64_t kRestNs = 50'000;  // before looking again whether room has been made
+// Requests come in groups, and groups in every step: a mover without work naps so often, and so long each time, before
+// it sleeps. To be awake for the next request spares its poster a system call.
+constexpr std::uint64_t kNapNs = 500'000;
+constexpr std::uint32_t kNaps = 100;
 constexpr std::uint64_t kUnit = tier::Backend::kMoveUnit;
 
 unsigned direction(Tier to) { return to == Tier::fast ? 0 : 1; }
@@ -132,17 +135,19 @@ void Migrator::child_after_fork() { stopped_.store(true, std::memory_order_relea
 void Migrator::run_mover(void* self) { static_cast<Migrator*>(self)->serve(); }
 
 void Migrator::serve() {
+  std::uint32_t naps = 0;
   for (;;) {
     const std::uint32_t seen = work_.load(std::memory_order_seq_cst);
     const bool may_work = paused_.load(std::memory_order_seq_cst) == 0;
     std::uint32_t slot = may_work ? take_next() : Queue::kNone;
     if (slot != Queue::kNone) {
       while (slot != Queue::kNone) slot = work_on(slot, false);
+      naps = 0;
       continue;
     }
-    // Requests come in groups: to be awake for the next one spares its poster a system call.
-    os::sleep_until(os::monotonic_ns() + kAwakeNs);
-    if (work_.load(std::memory_order_seq_cst) != seen) continue;
+    os::sleep_until(os::monotonic_ns() + kNapNs);
+    if (++naps < kNaps || work_.load(std::memory_order_seq_cst) != seen) continue;
+    naps = 0;
     asleep_.fetch_add(1, std::memory_order_seq_cst);
     if (work_.load(std::memory_order_seq_cst) == seen) os::wait_while(work_, seen, 0);
     asleep_.fetch_sub(1, std::memory_order_seq_cst);
