@@ -48,9 +48,11 @@
   X(fast_nodes, HEARTH_FAST_NODES, Path, "", "",                                                                       \
     "the fast NUMA nodes, as numactl writes them (0-1,4); empty chooses by speed")                                     \
   X(slow_nodes, HEARTH_SLOW_NODES, Path, "", "", "the slow NUMA nodes; likewise")                                      \
-  X(policy, HEARTH_POLICY, Choice<PolicyName>, "sentinel", "sentinel|first-touch|interleave|lru|all-fast|all-slow",    \
+  X(policy, HEARTH_POLICY, Choice<PolicyName>, "sentinel",                                                             \
+    "sentinel|first-touch|interleave|lru|tier-queue|all-fast|all-slow",                                                \
     "what lies where: sentinel = by a plan of what each tensor gains; first-touch = fast until it is full; "           \
-    "interleave = by HEARTH_INTERLEAVE; lru = pages move by how they were used, as kernels do it")                     \
+    "interleave = by HEARTH_INTERLEAVE; lru = pages move by how they were used, as kernels do it; tier-queue = what "  \
+    "the backward pass needs leaves early and comes back in its order")                                                \
   X(interleave, HEARTH_INTERLEAVE, Ratio, "50", "0..100",                                                              \
     "how much of the 2 MiB units HEARTH_POLICY=interleave places fast: per cent, or weights of fast and slow (1:2)")   \
   X(machine, HEARTH_MACHINE, Path, "optane-100", "",                                                                   \

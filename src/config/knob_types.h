@@ -12,7 +12,7 @@ namespace hearth::config {
 enum class ProfileMode : std::uint8_t { off, ops, faults, pages };
 enum class PerfMode : std::uint8_t { off, automatic, faults, precise };
 enum class TierMode : std::uint8_t { automatic, numa, emulated, single };
-enum class PolicyName : std::uint8_t { sentinel, first_touch, interleave, lru, all_fast, all_slow };
+enum class PolicyName : std::uint8_t { sentinel, first_touch, interleave, lru, tier_queue, all_fast, all_slow };
 // Where a value came from; a higher one wins.
 enum class Origin : std::uint8_t { built_in, system_file, user_file, environment };
 

@@ -53,14 +53,14 @@ bool read_arena(JsonText& text, Arena& arena) {
   std::uint32_t frequency = 0;
   constexpr std::uint32_t kNoFrequency = std::numeric_limits<std::uint32_t>::max();
   const bool read =
-      text.object({"lifetime", "frequency", "tier", "bytes", "lower_bound", "tensors"}, [&](std::uint32_t member) {
+      text.object({"lifetime", "frequency", "home", "bytes", "lower_bound", "tensors"}, [&](std::uint32_t member) {
         switch (member) {
           case 0:
             return read_lifetime(text, arena);
           case 1:
             return text.number_or_null(frequency, kNoFrequency);
           case 2:
-            return read_tier(text, arena.tier);
+            return read_home(text, arena.home);
           case 3:
             return text.number(arena.bytes);
           case 4:

@@ -20,7 +20,7 @@ void write_arena(std::string& out, const Arena& arena) {
   out += "    {\"lifetime\": ";
   out += arena.mixed ? "\"mixed\"" : std::string("\"") + profile::lifetime_name(arena.lifetime) + "\"";
   out += ", \"frequency\": " + (arena.mixed ? "null" : number(arena.frequency));
-  out += std::string(", \"tier\": \"") + tier_name(arena.tier) + "\", \"bytes\": " + number(arena.bytes);
+  out += std::string(", \"home\": \"") + home_name(arena.home) + "\", \"bytes\": " + number(arena.bytes);
   out += ", \"lower_bound\": " + number(arena.lower_bound) + ", \"tensors\": " + number(arena.tensors) + "}";
 }
 

@@ -66,10 +66,10 @@ class Planner {
 
   Plan make() {
     if (!items_.empty()) {
-      if (options_.tier_of.empty()) {
+      if (options_.home_of.empty()) {
         pack_all();
       } else {
-        pack_by_tier();
+        pack_by_home();
       }
     }
     plan_.signature = signature_of(plan_.entries);
@@ -78,20 +78,21 @@ class Planner {
 
  private:
   void collect(const Profile& profile);
-  void add(const Tensor& tensor, std::uint32_t death, Tier tier);
+  void add(const Tensor& tensor, std::uint32_t death, Home home);
   void pack_all();
-  void pack_by_tier();
+  void pack_by_home();
   Packing packed(std::span<const Item> items, bool grouped, std::uint32_t share) const;
   void take_common(const Packing& packing);
-  void take_tier(Tier tier, std::span<const std::size_t> chosen, const Packing& packing);
+  void take_home(Home home, std::span<const std::size_t> chosen, const Packing& packing);
   void take_separate(const std::vector<Packing>& packings);
   void seal(Arena& arena, const Packing& packing) const;
+  std::uint64_t peak_of(std::span<const std::size_t> chosen) const;
 
   PlanOptions options_;
   Plan plan_;
   std::vector<Item> items_;             // planned entries; Item::group is the index of its class
   std::vector<std::uint32_t> entries_;  // of each item
-  std::vector<Tier> tiers_;             // likewise
+  std::vector<Home> homes_;             // likewise
   std::map<ClassKey, std::uint32_t> classes_;
   std::uint64_t planned_bytes_ = 0;  // sticks at the largest number
 };
@@ -106,13 +107,13 @@ void Planner::collect(const Profile& profile) {
     // Counterparts are dealt out to every tensor of the kind, whichever thread made it and wherever it lies.
     const std::uint32_t death = dies_within(tensor) ? tensor.dies_order : counterparts.next_death(tensor);
     const auto index = static_cast<std::size_t>(&tensor - profile.tensors.data());
-    const Tier tier = index < options_.tier_of.size() ? options_.tier_of[index] : Tier::fast;
-    if (tensor.born_thread == 0 && tensor.bytes >= options_.min_bytes) add(tensor, death, tier);
+    const Home home = index < options_.home_of.size() ? options_.home_of[index] : Home::fast;
+    if (tensor.born_thread == 0 && tensor.bytes >= options_.min_bytes) add(tensor, death, home);
   }
   plan_.period = last + 1;
 }
 
-void Planner::add(const Tensor& tensor, std::uint32_t death, Tier tier) {
+void Planner::add(const Tensor& tensor, std::uint32_t death, Home home) {
   Entry entry;
   entry.bytes = tensor.bytes;
   entry.op = tensor.born;
@@ -127,7 +128,7 @@ void Planner::add(const Tensor& tensor, std::uint32_t death, Tier tier) {
     planned_bytes_ += std::min(left, tensor.bytes);
     items_.push_back({.bytes = tensor.bytes, .birth = entry.birth, .death = entry.death, .group = group});
     entries_.push_back(static_cast<std::uint32_t>(plan_.entries.size()));
-    tiers_.push_back(tier);
+    homes_.push_back(home);
   }
   plan_.entries.push_back(entry);
 }
@@ -162,29 +163,31 @@ void Planner::pack_all() {
   }
 }
 
-void Planner::pack_by_tier() {
-  plan_.costs.lower_bound = peak_of(items_, plan_.period);
+void Planner::pack_by_home() {
+  plan_.costs.lower_bound = plan::peak_of(items_, plan_.period);
   std::uint64_t heights = 0;
-  for (const Tier tier : {Tier::fast, Tier::slow}) {
+  for (const Home home : {Home::fast, Home::slow, Home::own}) {
     std::vector<Item> items;
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (tiers_[i] != tier) continue;
+      if (homes_[i] != home) continue;
       items.push_back(items_[i]);
+      if (home == Home::own) items.back().bytes = whole_pages(items.back().bytes);
       chosen.push_back(i);
     }
     if (items.empty()) continue;
     const Packing packing = packed(items, false, 50);
-    take_tier(tier, chosen, packing);
+    take_home(home, chosen, packing);
     heights += plan_.arenas.back().bytes;
   }
   plan_.costs.separation = heights - std::min(heights, plan_.costs.lower_bound);
 }
 
-void Planner::take_tier(Tier tier, std::span<const std::size_t> chosen, const Packing& packing) {
+void Planner::take_home(Home home, std::span<const std::size_t> chosen, const Packing& packing) {
   Arena arena;
-  arena.tier = tier;
+  arena.home = home;
   seal(arena, packing);
+  arena.lower_bound = peak_of(chosen);
   const auto number = static_cast<std::uint32_t>(plan_.arenas.size());
   plan_.arenas.push_back(arena);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -198,6 +201,12 @@ void Planner::seal(Arena& arena, const Packing& packing) const {
   arena.bytes = whole_pages(packing.height);
   arena.lower_bound = packing.lower_bound;
   arena.tensors = static_cast<std::uint32_t>(packing.offsets.size());
+}
+
+std::uint64_t Planner::peak_of(std::span<const std::size_t> chosen) const {
+  std::vector<Item> items;
+  for (const std::size_t i : chosen) items.push_back(items_[i]);
+  return plan::peak_of(items, plan_.period);
 }
 
 void Planner::take_common(const Packing& packing) {

@@ -19,7 +19,6 @@
 #include "plan/pack.h"
 #include "plan/plan.h"
 #include "profile/profile.h"
-#include "tier/tier.h"
 
 namespace hearth::plan {
 
@@ -29,8 +28,8 @@ struct PlanOptions {
   double separation_share = 0.01;  // of the peak of planned bytes
   bool group = false;              // neighbouring offsets within a class in a common arena
   PackOptions pack = {};
-  // Of each tensor of the profile; empty = all fast. Entries of one tier have one arena, and nothing else counts then.
-  std::span<const tier::Tier> tier_of = {};
+  // Of each tensor of the profile; empty = all fast. Entries of one home have one arena, and nothing else counts then.
+  std::span<const Home> home_of = {};
 };
 
 // Memory the profile does not own is not looked at: `profile` may go away afterwards.

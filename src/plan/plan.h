@@ -26,6 +26,13 @@ constexpr std::uint64_t kPage = 4096;         // arenas are whole pages
 
 using tier::Tier;
 
+// Where the pages of an arena are.
+enum class Home : std::uint8_t {
+  fast,
+  slow,
+  own,  // each tensor has whole pages to itself, which come with it and go with it (plan/residency.h: Of::entry)
+};
+
 // One allocation of the iteration's main thread, planned or not.
 struct Entry {
   std::uint64_t bytes = 0;
@@ -40,7 +47,7 @@ struct Arena {
   bool mixed = true;  // holds several classes; if not, the next two say which one
   profile::Lifetime lifetime = profile::Lifetime::activation;
   std::uint8_t frequency = 0;
-  Tier tier = Tier::fast;
+  Home home = Home::fast;
   std::uint64_t bytes = 0;        // height, whole pages
   std::uint64_t lower_bound = 0;  // most bytes of its entries alive at once, in whole kAlignment each
   std::uint32_t tensors = 0;      // entries that lie in it

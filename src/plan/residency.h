@@ -1,9 +1,10 @@
-// Residency: on which tier the tensors of an iteration lie as it begins, and what moves while it runs. Part of a Plan;
-// made by a policy (src/policy), carried out by the runtime: it knows nothing of threads or the kernel's pages.
+// Residency: on which tier the tensors of an iteration lie as it begins, or as they are born, and what moves while it
+// runs. Part of a Plan; made by a policy (src/policy), carried out by the runtime: it knows nothing of threads or the
+// kernel's pages.
 //
-// The clock is the sequence of Plan::entries, as everywhere in a plan: a move is asked for as entry `at` is about to be
-// allocated and shall be over before entry `due` is. The next iteration goes through the same states again, so the
-// moves of one iteration lead from the tiers at its begin back to the same tiers.
+// The clock is the number of ops that the main thread has ended since the iteration began, nested ones too; it is set
+// right at every allocation that the plan knows (Residency::births). A move is asked for when the clock comes to `at`
+// and shall be over when it comes to `due`. The next iteration goes through the same again.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,18 @@ struct Resident {
   bool operator==(const Resident&) const = default;
 };
 
-// Whole pages that are always on one tier together. Stretches do not overlap; what no stretch covers is fast.
+// Whole pages that are always on one tier together. What no stretch covers is fast.
 struct Stretch {
-  bool resident = false;  // index: into Residency::residents, else into Plan::arenas
-  std::uint32_t index = 0;
-  std::uint64_t offset = 0;  // of its first byte, a multiple of kPage
-  std::uint64_t bytes = 0;   // a multiple of kPage, but for the end of a resident
-  tier::Tier begin = tier::Tier::fast;
+  enum class Of : std::uint8_t {
+    arena,     // all the time, whoever lies on it
+    entry,     // of an arena of tensors with pages of their own (Home::own): comes and goes with the tensor
+    resident,  // as `arena`
+  };
+  Of of = Of::arena;
+  std::uint32_t index = 0;              // into Plan::arenas, Plan::entries or Residency::residents
+  std::uint64_t offset = 0;             // of its first byte in that, a multiple of kPage
+  std::uint64_t bytes = 0;              // a multiple of kPage, but for the end of an entry or a resident
+  tier::Tier begin = tier::Tier::fast;  // as the iteration begins; of an entry: as it is allocated
 
   bool operator==(const Stretch&) const = default;
 };
@@ -37,10 +43,9 @@ struct Stretch {
 struct Move {
   std::uint32_t stretch = 0;
   tier::Tier to = tier::Tier::fast;
-  std::uint32_t at = 0;   // entry
-  std::uint32_t due = 0;  // entry, >= at; entries.size() = the end of the iteration
-  bool clean = false;     // not written since it was last fetched
-  bool dead = false;      // no entry lives in the stretch from `at` to `due`: its contents need not survive
+  std::uint32_t at = 0;   // ops
+  std::uint32_t due = 0;  // ops, >= at; Residency::ops = the end of the iteration
+  std::uint64_t ns = 0;   // from at to due, foreseen
   bool wait = false;      // worth stopping the program for when it is late
 
   bool operator==(const Move&) const = default;
@@ -58,12 +63,14 @@ struct Prediction {
 };
 
 struct Residency {
-  std::string policy;               // empty: the plan says nothing of tiers
-  std::string machine;              // name
-  std::uint64_t fast_capacity = 0;  // bytes
+  std::string policy;                 // empty: the plan says nothing of tiers
+  std::string machine;                // name
+  std::uint64_t fast_capacity = 0;    // bytes
+  std::uint32_t ops = 0;              // that the main thread ends in an iteration
+  std::vector<std::uint32_t> births;  // by entry: the clock as it is allocated; empty if nothing moves
   std::vector<Resident> residents;
-  std::vector<Stretch> stretches;
-  std::vector<Move> moves;  // by `at`
+  std::vector<Stretch> stretches;  // those of one entry side by side
+  std::vector<Move> moves;         // by `at`
   Prediction prediction;
 
   bool present() const { return !policy.empty(); }

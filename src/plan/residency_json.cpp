@@ -9,7 +9,7 @@ namespace {
 
 using tier::Tier;
 
-constexpr std::uint32_t kClean = 1, kDead = 2, kWait = 4;
+constexpr std::uint32_t kWait = 1;  // flag of a move
 
 std::string number(std::uint64_t value) {
   char digits[24];
@@ -45,11 +45,11 @@ bool read_resident(JsonText& text, Resident& resident) {
 }
 
 bool read_stretch(JsonText& text, Stretch& stretch) {
-  std::uint32_t resident = 0;
-  const bool read = text.take('[') && read_flag(text, resident, 1) && text.take(',') && text.number(stretch.index) &&
+  std::uint32_t of = 0;
+  const bool read = text.take('[') && read_flag(text, of, 2) && text.take(',') && text.number(stretch.index) &&
                     text.take(',') && text.number(stretch.offset) && text.take(',') && text.number(stretch.bytes) &&
                     text.take(',') && read_tier(text, stretch.begin) && text.take(']');
-  stretch.resident = resident != 0;
+  stretch.of = static_cast<Stretch::Of>(of);
   return read;
 }
 
@@ -57,9 +57,8 @@ bool read_move(JsonText& text, Move& move) {
   std::uint32_t flags = 0;
   const bool read = text.take('[') && text.number(move.stretch) && text.take(',') && read_tier(text, move.to) &&
                     text.take(',') && text.number(move.at) && text.take(',') && text.number(move.due) &&
-                    text.take(',') && read_flag(text, flags, kClean | kDead | kWait) && text.take(']');
-  move.clean = (flags & kClean) != 0;
-  move.dead = (flags & kDead) != 0;
+                    text.take(',') && text.number(move.ns) && text.take(',') && read_flag(text, flags, kWait) &&
+                    text.take(']');
   move.wait = (flags & kWait) != 0;
   return read;
 }
@@ -72,6 +71,19 @@ bool read_prediction(JsonText& text, Prediction& prediction) {
 }
 
 }  // namespace
+
+const char* home_name(Home home) { return home == Home::fast ? "fast" : home == Home::slow ? "slow" : "own"; }
+
+bool read_home(JsonText& text, Home& home) {
+  std::string_view name;
+  if (!text.string(name)) return false;
+  for (const Home known : {Home::fast, Home::slow, Home::own}) {
+    if (name != home_name(known)) continue;
+    home = known;
+    return true;
+  }
+  return text.fail("there is no such home");
+}
 
 const char* tier_name(Tier tier) { return tier == Tier::slow ? "slow" : "fast"; }
 
@@ -94,46 +106,54 @@ void write_residency(std::string& out, const Residency& residency) {
   out += ",\n    \"prediction\": {\"step_ns\": " + number(p.step_ns) + ", \"all_fast_ns\": " + number(p.all_fast_ns);
   out += ", \"all_slow_ns\": " + number(p.all_slow_ns) + ", \"stall_ns\": " + number(p.stall_ns);
   out += ", \"fast_peak\": " + number(p.fast_peak) + ", \"fast_average\": " + number(p.fast_average) + "}";
+  out += ",\n    \"ops\": " + number(residency.ops) + ",\n    \"births\": [";
+  for (std::size_t i = 0; i < residency.births.size(); ++i) out += (i == 0 ? "" : ", ") + number(residency.births[i]);
+  out += "]";
   write_list(out, "residents", residency.residents,
              [&](const Resident& resident) { out += number(resident.bytes) + ", " + number(resident.nth); });
   write_list(out, "stretches", residency.stretches, [&](const Stretch& stretch) {
-    out += number(stretch.resident ? 1 : 0) + ", " + number(stretch.index) + ", " + number(stretch.offset) + ", ";
+    out += number(static_cast<std::uint64_t>(stretch.of)) + ", " + number(stretch.index) + ", " +
+           number(stretch.offset) + ", ";
     out += number(stretch.bytes) + ", \"" + tier_name(stretch.begin) + "\"";
   });
   write_list(out, "moves", residency.moves, [&](const Move& move) {
-    const std::uint32_t flags = (move.clean ? kClean : 0) | (move.dead ? kDead : 0) | (move.wait ? kWait : 0);
     out += number(move.stretch) + ", \"" + tier_name(move.to) + "\", " + number(move.at) + ", " + number(move.due);
-    out += ", " + number(flags);
+    out += ", " + number(move.ns) + ", " + number(move.wait ? kWait : 0);
   });
   out += "\n  }";
 }
 
 bool read_residency(JsonText& text, Residency& residency) {
   if (text.take_null()) return true;
-  return text.object({"policy", "machine", "fast_capacity", "prediction", "residents", "stretches", "moves"},
-                     [&](std::uint32_t member) {
-                       std::string_view name;
-                       switch (member) {
-                         case 0:
-                           if (!text.string(name)) return false;
-                           residency.policy = name;
-                           return !name.empty() || text.fail("a residency without a policy");
-                         case 1:
-                           if (!text.string(name)) return false;
-                           residency.machine = name;
-                           return true;
-                         case 2:
-                           return text.number(residency.fast_capacity);
-                         case 3:
-                           return read_prediction(text, residency.prediction);
-                         case 4:
-                           return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
-                         case 5:
-                           return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
-                         default:
-                           return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
-                       }
-                     });
+  return text.object(
+      {"policy", "machine", "fast_capacity", "prediction", "ops", "births", "residents", "stretches", "moves"},
+      [&](std::uint32_t member) {
+        std::string_view name;
+        switch (member) {
+          case 0:
+            if (!text.string(name)) return false;
+            residency.policy = name;
+            return !name.empty() || text.fail("a residency without a policy");
+          case 1:
+            if (!text.string(name)) return false;
+            residency.machine = name;
+            return true;
+          case 2:
+            return text.number(residency.fast_capacity);
+          case 3:
+            return read_prediction(text, residency.prediction);
+          case 4:
+            return text.number(residency.ops);
+          case 5:
+            return text.list([&] { return text.number(residency.births.emplace_back()); });
+          case 6:
+            return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
+          case 7:
+            return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
+          default:
+            return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
+        }
+      });
 }
 
 }  // namespace hearth::plan

@@ -5,13 +5,15 @@
 #include <string>
 
 #include "base/json_text.h"
-#include "plan/residency.h"
+#include "plan/plan.h"
 
 namespace hearth::plan {
 
 void write_residency(std::string& out, const Residency& residency);
 bool read_residency(JsonText& text, Residency& residency);
 
+const char* home_name(Home home);
+bool read_home(JsonText& text, Home& home);
 const char* tier_name(tier::Tier tier);
 bool read_tier(JsonText& text, tier::Tier& tier);
 

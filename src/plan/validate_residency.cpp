@@ -14,19 +14,50 @@ Error refuse(std::size_t stretch, const char* what) {
   return Error{"stretch " + text(stretch) + " of its residency " + what};
 }
 
+std::uint64_t bytes_of(const Plan& plan, const Stretch& stretch) {
+  switch (stretch.of) {
+    case Stretch::Of::arena:
+      return plan.arenas[stretch.index].bytes;
+    case Stretch::Of::entry:
+      return plan.entries[stretch.index].bytes;
+    case Stretch::Of::resident:
+      return plan.residency.residents[stretch.index].bytes;
+  }
+  return 0;
+}
+
 Result<void> check_stretch(const Plan& plan, std::size_t index) {
   const Stretch& stretch = plan.residency.stretches[index];
-  const std::size_t count = stretch.resident ? plan.residency.residents.size() : plan.arenas.size();
+  const std::size_t count = stretch.of == Stretch::Of::arena   ? plan.arenas.size()
+                            : stretch.of == Stretch::Of::entry ? plan.entries.size()
+                                                               : plan.residency.residents.size();
   if (stretch.index >= count) return refuse(index, "lies in what is not there");
-  const std::uint64_t whole =
-      stretch.resident ? plan.residency.residents[stretch.index].bytes : plan.arenas[stretch.index].bytes;
+  const std::uint64_t whole = bytes_of(plan, stretch);
   if (stretch.bytes == 0) return refuse(index, "is empty");
   if (stretch.offset > whole || stretch.bytes > whole - stretch.offset) return refuse(index, "ends outside");
   if (stretch.offset % kPage != 0) return refuse(index, "does not begin at a page");
-  if (stretch.bytes % kPage != 0 && !(stretch.resident && stretch.offset + stretch.bytes == whole)) {
-    return refuse(index, "is no whole number of pages");
-  }
+  const bool to_the_end = stretch.of != Stretch::Of::arena && stretch.offset + stretch.bytes == whole;
+  if (stretch.bytes % kPage != 0 && !to_the_end) return refuse(index, "is no whole number of pages");
   if (stretch.begin == Tier::none) return refuse(index, "begins on no tier");
+  if (stretch.of != Stretch::Of::entry) return {};
+  const Entry& entry = plan.entries[stretch.index];
+  if (entry.arena == kHeap || plan.arenas[entry.arena].home != Home::own) {
+    return refuse(index, "is of an entry that has no pages of its own");
+  }
+  if (index != 0) {
+    const Stretch& before = plan.residency.stretches[index - 1];
+    if (before.of == Stretch::Of::entry && before.index > stretch.index) return refuse(index, "is out of order");
+  }
+  return {};
+}
+
+// Pages of its own are nobody else's while it lives: whole ones, from a page's begin.
+Result<void> check_own_pages(const Plan& plan) {
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) {
+    const Entry& entry = plan.entries[i];
+    if (entry.arena == kHeap || plan.arenas[entry.arena].home != Home::own) continue;
+    if (entry.offset % kPage != 0) return Error{"entry " + text(i) + " is to have own pages and begins within one"};
+  }
   return {};
 }
 
@@ -35,59 +66,73 @@ Result<void> check_overlap(const Residency& residency) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](std::size_t i) {
     const Stretch& s = residency.stretches[i];
-    return std::tuple(s.resident, s.index, s.offset);
+    return std::tuple(s.of, s.index, s.offset);
   };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Stretch& before = residency.stretches[order[i - 1]];
     const Stretch& here = residency.stretches[order[i]];
-    const bool same = before.resident == here.resident && before.index == here.index;
+    const bool same = before.of == here.of && before.index == here.index;
     if (same && before.offset + before.bytes > here.offset) return refuse(order[i], "overlaps another");
   }
   return {};
 }
 
-// Each stretch changes tier with each of its moves, and ends where it began.
+// Each stretch changes tier with each of its moves. One that is there all the time ends where it began; one of an entry
+// goes through its moves from its birth on, which may take it into the next iteration.
 Result<void> check_moves(const Plan& plan) {
   const Residency& residency = plan.residency;
-  std::vector<Tier> now;
-  for (const Stretch& stretch : residency.stretches) now.push_back(stretch.begin);
+  if (!residency.births.empty() && residency.births.size() != plan.entries.size()) {
+    return Error{"its residency tells the births of " + text(residency.births.size()) + " entries, there are " +
+                 text(plan.entries.size())};
+  }
+  if (!std::is_sorted(residency.births.begin(), residency.births.end())) {
+    return Error{"the births of its residency are out of order"};
+  }
+  std::vector<std::vector<std::size_t>> moves_of(residency.stretches.size());
   for (std::size_t i = 0; i < residency.moves.size(); ++i) {
     const Move& move = residency.moves[i];
     const std::string which = "move " + text(i) + " of its residency ";
-    if (move.stretch >= now.size()) return Error{which + "moves what is not there"};
-    if (move.at > move.due || move.due > plan.entries.size()) return Error{which + "is due before it is asked for"};
+    if (move.stretch >= residency.stretches.size()) return Error{which + "moves what is not there"};
+    if (move.at > move.due || move.due > residency.ops) return Error{which + "is due before it is asked for"};
     if (i != 0 && residency.moves[i - 1].at > move.at) return Error{which + "is out of order"};
-    if (move.to == Tier::none || now[move.stretch] == move.to) return Error{which + "goes where its stretch is"};
-    now[move.stretch] = move.to;
+    if (move.to == Tier::none) return Error{which + "goes nowhere"};
+    moves_of[move.stretch].push_back(i);
   }
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i] != residency.stretches[i].begin) return refuse(i, "does not end where it began");
+  for (std::size_t s = 0; s < moves_of.size(); ++s) {
+    const Stretch& stretch = residency.stretches[s];
+    std::vector<std::size_t>& moves = moves_of[s];
+    if (moves.empty()) continue;
+    if (stretch.of == Stretch::Of::entry) {
+      if (residency.births.empty()) return refuse(s, "moves, and its births are not told");
+      const std::uint32_t birth = residency.births[stretch.index];
+      const auto next = std::partition_point(moves.begin(), moves.end(),
+                                             [&](std::size_t i) { return residency.moves[i].at < birth; });
+      std::rotate(moves.begin(), next, moves.end());
+    }
+    Tier now = stretch.begin;
+    for (const std::size_t i : moves) {
+      if (residency.moves[i].to == now) {
+        return Error{"move " + text(i) + " of its residency goes where its stretch is"};
+      }
+      now = residency.moves[i].to;
+    }
+    if (stretch.of != Stretch::Of::entry && now != stretch.begin) return refuse(s, "does not end where it began");
   }
   return {};
 }
 
+// What is fast all the time. Moves find their room at run time, where nothing becomes fast without a claim.
 Result<void> check_capacity(const Plan& plan) {
-  const Residency& residency = plan.residency;
   std::uint64_t fast = 0;
-  for (const Arena& arena : plan.arenas) fast += arena.bytes;
-  for (const Stretch& stretch : residency.stretches) {
-    if (!stretch.resident && stretch.begin == Tier::slow) fast -= stretch.bytes;
+  for (const Arena& arena : plan.arenas) fast += arena.home == Home::fast ? arena.bytes : 0;
+  for (const Stretch& stretch : plan.residency.stretches) {
+    const bool of_fast = stretch.of == Stretch::Of::arena && plan.arenas[stretch.index].home == Home::fast;
+    if (of_fast && stretch.begin == Tier::slow) fast -= stretch.bytes;
   }
-  // What leaves counts until it is due, what comes as soon as it is asked for.
-  std::vector<std::pair<std::uint32_t, std::int64_t>> changes;
-  for (const Move& move : residency.moves) {
-    const auto bytes = static_cast<std::int64_t>(residency.stretches[move.stretch].bytes);
-    if (move.to == Tier::fast) changes.emplace_back(move.at, bytes);
-    if (move.to == Tier::slow) changes.emplace_back(move.due, -bytes);
-  }
-  std::sort(changes.begin(), changes.end());
-  auto now = static_cast<std::int64_t>(fast);
-  std::int64_t most = now;
-  for (const auto& [at, bytes] : changes) most = std::max(most, now += bytes);
-  if (static_cast<std::uint64_t>(most) <= residency.fast_capacity) return {};
-  return Error{"its arenas lay " + text(static_cast<std::uint64_t>(most)) + " bytes fast at once, " +
-               text(residency.fast_capacity) + " are allowed"};
+  if (fast <= plan.residency.fast_capacity) return {};
+  return Error{"its arenas lay " + text(fast) + " bytes fast at once, " + text(plan.residency.fast_capacity) +
+               " are allowed"};
 }
 
 }  // namespace
@@ -98,6 +143,7 @@ Result<void> validate_residency(const Plan& plan) {
     if (Result<void> stretch = check_stretch(plan, i); !stretch) return stretch;
   }
   if (Result<void> overlap = check_overlap(plan.residency); !overlap) return overlap;
+  if (Result<void> own = check_own_pages(plan); !own) return own;
   if (Result<void> moves = check_moves(plan); !moves) return moves;
   return check_capacity(plan);
 }

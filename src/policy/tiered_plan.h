@@ -1,9 +1,8 @@
-// tiered_plan: a plan that says on which tier everything lies: the policy's choice, made into arenas, packed, and cut
-// down until it fits.
+// tiered_plan: a plan that says on which tier everything lies and what moves: the policy's schedule, made into arenas,
+// and packed.
 //
-// Entries that lie fast have an arena of their own, and so have those that lie slow, so that no page has tenants of
-// both kinds. The fast arena's height counts against the capacity, not what lives in it: where packing needs more than
-// the timeline foresaw, the choice is made again with so much less (AutoTM, ASPLOS 2020, section 4: the same loop).
+// Where packing makes the pool larger than the policy set aside for it, the choice is made again with so much less
+// (AutoTM, ASPLOS 2020, section 4: the same loop).
 //
 // Pure but for the packer's clock; allocates, throws nothing.
 #pragma once
@@ -18,7 +17,10 @@
 
 namespace hearth::policy {
 
+enum class Policy : std::uint8_t { sentinel, tier_queue };
+
 struct TierOptions {
+  Policy policy = Policy::sentinel;
   std::uint64_t fast_capacity = 0;  // bytes
   double step_ns = 0;               // what an iteration takes with everything fast; 0 = as in the profile
   plan::PlanOptions plan;

@@ -7,6 +7,7 @@ namespace hearth::policy {
 const plan::Sequence* tiered_sequence(const profile::Profile& profile, const tier::Machine& machine,
                                       const SequenceOptions& options, char* why, std::size_t capacity) noexcept {
   TierOptions how;
+  how.policy = options.tier_queue ? Policy::tier_queue : Policy::sentinel;
   how.fast_capacity = options.fast_capacity;
   how.step_ns = static_cast<double>(options.step_ns);
   how.plan.min_bytes = options.min_bytes;

@@ -13,6 +13,7 @@ namespace hearth::policy {
 struct SequenceOptions {
   std::uint64_t min_bytes = 0;
   std::uint64_t fast_capacity = 0;  // bytes
+  bool tier_queue = false;          // instead of sentinel
   std::uint64_t step_ns = 0;        // of an iteration that is not profiled, everything fast; 0 = not known
 };
 

@@ -46,6 +46,16 @@ void track(void* pointer, std::size_t bytes, bool own_pages) {
   if (profiling()) note_allocation(slot, bytes, own_pages);
 }
 
+// An emulated tier is to know of what no op announces, while it lies somewhere still.
+void charge_scratch(const void* pointer) {
+  std::uint64_t bytes = planned_bytes(pointer);
+  if (bytes == 0) {
+    const TensorSlot slot = g.registry.find(pointer);
+    if (slot) bytes = g.registry.at(slot).bytes;
+  }
+  if (bytes != 0) charge_freed(pointer, bytes);
+}
+
 // Freed, and not in the registry: allocated before us, or small while a plan was followed.
 void count_unknown_free() {
   Managed& m = g.managed;
@@ -68,12 +78,13 @@ void untrack(void* pointer) {
 
 }  // namespace
 
-void* allocate(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
+namespace {
+
+void* allocate_anywhere(std::size_t bytes) {
   const Mode mode = g.mode.load(std::memory_order_acquire);
   if (mode == Mode::bootstrap) [[unlikely]] {
     start();
-    return allocate(bytes);
+    return allocate_anywhere(bytes);
   }
   if (mode != Mode::tracking) return torch_allocate(bytes);
   if (g.managed.owner.load(std::memory_order_relaxed) == t_thread.number) {
@@ -89,8 +100,21 @@ void* allocate(std::size_t bytes) {
   return pointer;
 }
 
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* pointer = allocate_anywhere(bytes);
+  if (g.tiers.emulating) [[unlikely]]
+    charge_allocated(pointer);
+  return pointer;
+}
+
 void release(void* pointer) {
-  if (pointer == nullptr || release_planned(pointer)) return;
+  if (pointer == nullptr) return;
+  if (g.tiers.emulating) [[unlikely]]
+    charge_scratch(pointer);
+  if (release_planned(pointer)) return;
   const bool tracking = g.mode.load(std::memory_order_acquire) == Mode::tracking;
   if (tracking) {
     if (!managing() && on_main_thread()) g.detector.deallocation();

@@ -72,7 +72,10 @@ void begin_charge(std::uint32_t depth) {
     thread.charges = static_cast<OpenCharge*>(os::map_zeroed(kChargeDepth * sizeof(OpenCharge)));
     if (thread.charges == nullptr) return;
   }
-  if (depth < kChargeDepth) thread.charges[depth] = {os::monotonic_ns(), {}, 0};
+  if (depth < kChargeDepth) {
+    thread.charges[depth] = {};
+    thread.charges[depth].begin_ns = os::monotonic_ns();
+  }
 }
 
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
@@ -96,6 +99,22 @@ void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64
     open->traffic.slow_gathered += part(lies.slow, rows * row_bytes);
     open->traffic.gather_ns += tier::gather_ns(machine, machine.slow, lies.slow * count, width, write) +
                                tier::gather_ns(machine, machine.fast, lies.fast * count, width, write);
+  }
+}
+
+void charge_allocated(const void* tensor) {
+  OpenCharge* open = innermost_charge();
+  if (open != nullptr) open->scratch[open->allocations++ % OpenCharge::kScratch] = tensor;
+}
+
+void charge_freed(const void* tensor, std::uint64_t bytes) {
+  OpenCharge* open = innermost_charge();
+  if (open == nullptr) return;
+  for (const void*& known : open->scratch) {
+    if (known != tensor) continue;
+    known = nullptr;
+    charge_operand(tensor, bytes, bytes, HEARTH_ACCESS_READ_WRITE);
+    return;
   }
 }
 

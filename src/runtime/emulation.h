@@ -15,9 +15,13 @@ namespace hearth::runtime {
 constexpr std::uint32_t kChargeDepth = 24;  // ops nested deeper are not charged; those around them are
 
 struct OpenCharge {
+  static constexpr std::uint32_t kScratch = 8;
+
   std::uint64_t begin_ns = 0;  // 0: began before the emulation did
   tier::Traffic traffic;
   std::uint64_t inner_bytes = 0;  // slow bytes that the ops inside it used
+  std::uint32_t allocations = 0;
+  const void* scratch[kScratch] = {};  // the latest tensors allocated in it
 };
 
 void begin_charge(std::uint32_t depth);
@@ -26,6 +30,9 @@ void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint6
 // `rows` rows of `row_bytes` each, anywhere in the storage.
 void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
                    std::uint32_t access);
+// Scratch: a tensor that an op allocates and frees itself is no operand; it is written once and read once.
+void charge_allocated(const void* tensor);
+void charge_freed(const void* tensor, std::uint64_t bytes);
 // Waits, where there is something to wait for.
 void end_charge(std::uint32_t depth);
 

@@ -112,12 +112,15 @@ void* allocate_planned(std::size_t bytes) {
     entry = lost();
     if (entry == iteration::Follower::kLost) return nullptr;
   }
-  if (entry >= g.residence.next_at) [[unlikely]]
-    residency_due(entry);
+  const bool resident = g.residence.plan != nullptr;
+  if (resident) [[unlikely]]
+    residency_comes_to(entry);
   arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
   void* place = arena->take(entry);
   if (place != nullptr) [[likely]] {
     count_taken(bytes);
+    if (resident && g.residence.first_stretch[entry] != Residence::kNever) [[unlikely]]
+      residency_born(entry);
     fill_as_asked(place, bytes);
   } else {
     (arena->planned(entry) ? m.blocked : m.by_plan).add(1);
@@ -125,6 +128,14 @@ void* allocate_planned(std::size_t bytes) {
   if (m.plan->follower.rounds() != m.before.rounds) [[unlikely]]
     round_completed();
   return place;
+}
+
+std::uint64_t planned_bytes(const void* pointer) {
+  const std::uint32_t count = g.managed.arena_count.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (g.managed.arenas[i].owns(pointer)) return g.managed.arenas[i].begun_at(pointer).bytes;
+  }
+  return 0;
 }
 
 bool release_planned(const void* pointer) {
@@ -137,6 +148,8 @@ bool release_planned(const void* pointer) {
     arena = std::find_if(m.arenas, m.arenas + count, [&](const arena::PackedArena& a) { return a.owns(pointer); });
     if (arena == m.arenas + count) return false;
   }
+  if (g.tiers.on) [[unlikely]]
+    residency_freed(*arena, pointer);
   const std::uint64_t bytes = arena->free(pointer);
   if (bytes == 0) {
     m.bad_frees.fetch_add(1, std::memory_order_relaxed);

@@ -92,6 +92,8 @@ struct Managed {
 
 // The owner's way of a tensor; null: take the usual way.
 void* allocate_planned(std::size_t bytes);
+// Of the planned tensor that begins there; 0 if none does.
+std::uint64_t planned_bytes(const void* pointer);
 // True if the pointer lay in an arena of ours; then it is freed.
 bool release_planned(const void* pointer);
 

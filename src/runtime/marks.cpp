@@ -91,6 +91,8 @@ void op_end() {
   thread.nth = 0;
   if (g.tiers.emulating && !profiling()) [[unlikely]]
     end_charge(depth);
+  if (g.residence.next_at != Residence::kNever && on_main_thread()) [[unlikely]]
+    residency_op_ended();
   if (!profiling()) return;
   if (on_main_thread()) perf::drain();
   rearm_guard();

@@ -183,9 +183,9 @@ void apply_level() {
   if (profiling() || g.tiers.emulating || g.tiers.by_access) {
     level = HEARTH_LEVEL_OPERANDS;
   } else if (managing()) {
-    // Allocations alone tell where in its plan the program is.
+    // Allocations alone tell where in its plan the program is, but for pages that move between them.
     const bool told_by_ops = g.detector.source() > iteration::Source::period && g.detector.needs_ops();
-    level = told_by_ops ? HEARTH_LEVEL_MARKS : HEARTH_LEVEL_STEPS;
+    level = told_by_ops || g.residence.moves() ? HEARTH_LEVEL_MARKS : HEARTH_LEVEL_STEPS;
   } else if (profile_pending() || g.detector.needs_ops()) {
     level = HEARTH_LEVEL_MARKS;
   }

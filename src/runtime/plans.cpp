@@ -149,7 +149,8 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
 
 const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, std::size_t capacity) {
   const Tiers& t = g.tiers;
-  const bool tiered = t.on && g.knobs.policy == config::PolicyName::sentinel;
+  const bool queue = g.knobs.policy == config::PolicyName::tier_queue;
+  const bool tiered = t.on && (queue || g.knobs.policy == config::PolicyName::sentinel);
   if (!tiered || t.pages.capacity() == tier::Pages::kUnlimited) {
     return plan::plan_sequence(profile, g.min_bytes, why, capacity);
   }
@@ -158,6 +159,7 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, 
   // A little stays free for what no plan foresees.
   options.fast_capacity = t.pages.capacity() - t.pages.capacity() / kUnforeseen;
   options.step_ns = g.profile.normal_ns;
+  options.tier_queue = queue;
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
 

@@ -26,7 +26,7 @@ struct Live {
   std::uint64_t bytes;
   std::uint32_t serial;
   std::uintptr_t address;
-  std::uint64_t fast;  // bytes from its begin that are to lie fast as an iteration begins
+  bool named;  // by the plan, which says where it lies
 };
 
 struct Table {
@@ -50,7 +50,7 @@ std::uint32_t list_live(Live* live, std::uint32_t limit) {
   for (std::uint32_t i = 1; i < limit; ++i) {
     const registry::Tensor& tensor = g.registry.at(TensorSlot{i});
     const auto address = tensor.address.load(std::memory_order_acquire);
-    if (tensor.own_pages && address != 0) live[count++] = {tensor.bytes, tensor.serial.value, address, tensor.bytes};
+    if (tensor.own_pages && address != 0) live[count++] = {tensor.bytes, tensor.serial.value, address, false};
   }
   std::sort(live, live + count,
             [](const Live& a, const Live& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.serial < b.serial; });
@@ -63,17 +63,23 @@ Live* find(Live* live, std::uint32_t count, const plan::Resident& resident) {
   return wanted < live + count && wanted->bytes == resident.bytes ? wanted : nullptr;
 }
 
+template <class Row>
+bool map_rows(Row*& rows, std::uint64_t count) {
+  rows = static_cast<Row*>(os::map_zeroed(rounded(count * sizeof(Row))));
+  return rows != nullptr;
+}
+
 // Memory for the tables, enough for the largest plan so far.
-bool make_room(const plan::Residency& plan) {
+bool make_room(const plan::Sequence& sequence) {
   Residence& r = g.residence;
-  const std::uint64_t wanted = std::max(plan.stretches.size(), plan.moves.size()) + 1;
+  const plan::Residency& plan = sequence.plan.residency;
+  const std::uint64_t wanted = std::max({plan.stretches.size(), plan.moves.size(), sequence.sizes.size()}) + 1;
   if (wanted <= r.allocated) return true;
   const std::uint64_t count = wanted + wanted / 2;
-  r.stretches = static_cast<Extent*>(os::map_zeroed(rounded(count * sizeof(Extent))));
-  r.tickets = static_cast<migrate::Ticket*>(os::map_zeroed(rounded(count * sizeof(migrate::Ticket))));
-  r.by_due = static_cast<std::uint32_t*>(os::map_zeroed(rounded(count * sizeof(std::uint32_t))));
-  r.allocated = r.stretches != nullptr && r.tickets != nullptr && r.by_due != nullptr ? count : 0;
-  return r.allocated != 0;
+  const bool mapped = map_rows(r.stretches, count) && map_rows(r.last, count) && map_rows(r.tickets, count) &&
+                      map_rows(r.by_due, count) && map_rows(r.first_stretch, count);
+  r.allocated = mapped ? count : 0;
+  return mapped;
 }
 
 // Where the stretches lie.
@@ -81,20 +87,33 @@ void find_stretches(const plan::Sequence& sequence, Live* live, std::uint32_t co
   Residence& r = g.residence;
   const plan::Residency& plan = sequence.plan.residency;
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
+  std::fill_n(r.first_stretch, sequence.sizes.size(), Residence::kNever);
+  std::fill_n(r.last, plan.stretches.size(), migrate::Ticket{});
+  std::fill_n(r.tickets, plan.moves.size(), migrate::Ticket{});
   r.missing = 0;
-  for (std::size_t i = 0; i < plan.stretches.size(); ++i) {
+  for (std::uint32_t i = 0; i < plan.stretches.size(); ++i) {
     const Stretch& stretch = plan.stretches[i];
     r.stretches[i] = {};
-    if (!stretch.resident) {
-      const std::uintptr_t begin = base + sequence.bases[stretch.index] + stretch.offset;
-      r.stretches[i] = tier::extent(begin, begin + stretch.bytes);
-    } else if (Live* found = find(live, count, plan.residents[stretch.index]); found != nullptr) {
+    if (stretch.of == Stretch::Of::resident) {
+      Live* found = find(live, count, plan.residents[stretch.index]);
+      if (found == nullptr) {
+        ++r.missing;
+        continue;
+      }
+      found->named = true;
       const std::uintptr_t begin = found->address + stretch.offset;
       r.stretches[i] = tier::extent(begin, begin + rounded(stretch.bytes));
-      if (stretch.begin == Tier::slow) found->fast = std::min(found->fast, stretch.offset);
-    } else {
-      ++r.missing;
+      continue;
     }
+    std::uint64_t offset = 0;
+    if (stretch.of == Stretch::Of::arena) {
+      offset = sequence.bases[stretch.index];
+    } else {
+      offset = sequence.places[stretch.index].offset;
+      if (r.first_stretch[stretch.index] == Residence::kNever) r.first_stretch[stretch.index] = i;
+    }
+    const std::uintptr_t begin = base + offset + stretch.offset;
+    r.stretches[i] = tier::extent(begin, begin + rounded(stretch.bytes));
   }
 }
 
@@ -105,13 +124,6 @@ void order_by_due(const plan::Residency& plan) {
   std::sort(r.by_due, r.by_due + count, [&](std::uint32_t a, std::uint32_t b) {
     return plan.moves[a].due != plan.moves[b].due ? plan.moves[a].due < plan.moves[b].due : a < b;
   });
-}
-
-void ask(Extent pages, Tier to, std::uint64_t deadline_ns, bool clean, bool dead, migrate::Ticket* ticket) {
-  if (pages.bytes == 0) return;
-  const migrate::Ticket posted =
-      g.tiers.migrator.post({.pages = pages, .to = to, .deadline_ns = deadline_ns, .clean = clean, .dead = dead});
-  if (ticket != nullptr) *ticket = posted;
 }
 
 // The pages lie there, or will: those that lie nowhere at once, the others when the movers get to them.
@@ -128,21 +140,27 @@ void wait_for_all() {
   if (!g.tiers.migrator.drain(kSettleNs)) log::warn("tensors are still on their way to their tiers after a minute");
 }
 
-// First what leaves the fast tier, then the rest: what the plan does not name lies fast.
+// First what leaves the fast tier, then the rest: what the plan does not name lies fast. Entries with pages of their
+// own find their place when they are born.
 void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
   const Residence& r = g.residence;
   const plan::Plan& plan = sequence.plan;
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
-  for (std::size_t i = 0; i < plan.residency.stretches.size(); ++i) {
-    if (plan.residency.stretches[i].begin == Tier::slow) bring(r.stretches[i], Tier::slow);
-  }
+  const auto bring_all = [&](Tier tier) {
+    for (std::size_t i = 0; i < plan.residency.stretches.size(); ++i) {
+      const Stretch& stretch = plan.residency.stretches[i];
+      if (stretch.of != Stretch::Of::entry && stretch.begin == tier) bring(r.stretches[i], tier);
+    }
+  };
+  bring_all(Tier::slow);
   wait_for_all();
   for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
     const std::uintptr_t begin = base + sequence.bases[i];
-    if (plan.arenas[i].tier == Tier::fast) bring(tier::extent(begin, begin + plan.arenas[i].bytes), Tier::fast);
+    if (plan.arenas[i].home == plan::Home::fast) bring(tier::extent(begin, begin + plan.arenas[i].bytes), Tier::fast);
   }
+  bring_all(Tier::fast);
   for (std::uint32_t i = 0; i < count; ++i) {
-    bring(tier::extent(live[i].address, live[i].address + rounded(live[i].fast)), Tier::fast);
+    if (!live[i].named) bring(tier::extent(live[i].address, live[i].address + rounded(live[i].bytes)), Tier::fast);
   }
   wait_for_all();
 }
@@ -158,6 +176,7 @@ void set_next_at() {
 void begin_iteration() {
   g.residence.next = 0;
   g.residence.next_due = 0;
+  g.residence.clock = 0;
   set_next_at();
 }
 
@@ -180,7 +199,7 @@ void settle_residency(const plan::Sequence& sequence) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
-  if (!g.tiers.on || !plan.present() || !make_room(plan)) return;
+  if (!g.tiers.on || !plan.present() || !make_room(sequence)) return;
   if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
   const std::uint32_t limit = g.registry.slot_limit();
   const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
@@ -198,8 +217,6 @@ void settle_residency(const plan::Sequence& sequence) {
             plan.prediction.all_fast_ns / 1000, " all fast, ", plan.prediction.all_slow_ns / 1000, " all slow; ",
             plan.prediction.fast_peak >> 10, " KiB fast, ", g.tiers.pages.fast_bytes() >> 10, " KiB now");
   r.plan = &plan;
-  const std::uint64_t step = plan.prediction.step_ns;
-  r.entry_ns = sequence.sizes.empty() ? 0 : step / sequence.sizes.size();
   begin_iteration();
 }
 
@@ -208,26 +225,74 @@ void leave_residency() {
   g.residence.next_at = Residence::kNever;
 }
 
-void residency_due(std::uint32_t entry) {
+void residency_due() {
   Residence& r = g.residence;
   const plan::Residency& plan = *r.plan;
   const std::uint64_t now = os::monotonic_ns();
-  for (; r.next < plan.moves.size() && plan.moves[r.next].at <= entry; ++r.next) {
+  for (; r.next < plan.moves.size() && plan.moves[r.next].at <= r.clock; ++r.next) {
     const Move& move = plan.moves[r.next];
-    const std::uint64_t deadline = now + (move.due - move.at) * r.entry_ns;
-    ask(r.stretches[move.stretch], move.to, deadline, move.clean, move.dead, &r.tickets[r.next]);
+    const Extent pages = r.stretches[move.stretch];
+    if (pages.bytes == 0) continue;
+    r.tickets[r.next] = g.tiers.migrator.post({.pages = pages, .to = move.to, .deadline_ns = now + move.ns});
+    r.last[move.stretch] = r.tickets[r.next];
     ++r.asked;
   }
-  for (; r.next_due < plan.moves.size() && plan.moves[r.by_due[r.next_due]].due <= entry; ++r.next_due) {
+  for (; r.next_due < plan.moves.size() && plan.moves[r.by_due[r.next_due]].due <= r.clock; ++r.next_due) {
     look_at(r.by_due[r.next_due]);
   }
   set_next_at();
 }
 
+void residency_op_ended() {
+  Residence& r = g.residence;
+  if (++r.clock >= r.next_at) residency_due();
+}
+
+void residency_comes_to(std::uint32_t entry) {
+  Residence& r = g.residence;
+  if (r.plan->births.empty()) return;
+  r.clock = r.plan->births[entry];
+  if (r.clock >= r.next_at) residency_due();
+}
+
+void residency_born(std::uint32_t entry) {
+  const Residence& r = g.residence;
+  const std::vector<Stretch>& stretches = r.plan->stretches;
+  for (std::uint32_t i = r.first_stretch[entry]; i < stretches.size(); ++i) {
+    if (stretches[i].of != Stretch::Of::entry || stretches[i].index != entry) break;
+    g.tiers.pages.set_own(r.stretches[i]);
+    settle_pages(r.stretches[i], stretches[i].begin);
+  }
+}
+
+void residency_freed(const arena::PackedArena& arena, const void* pointer) {
+  Tiers& t = g.tiers;
+  if (!t.pages.own(pointer)) return;
+  const arena::PackedArena::Begun begun = arena.begun_at(pointer);
+  if (begun.bytes == 0) return;
+  const Residence& r = g.residence;
+  const bool ours = g.managed.owner.load(std::memory_order_relaxed) == t_thread.number && r.plan != nullptr &&
+                    begun.entry != arena::PackedArena::kNone &&
+                    &arena == g.managed.arena.load(std::memory_order_relaxed);
+  if (ours && r.first_stretch[begun.entry] != Residence::kNever) {
+    // What still waits to be moved of it must not move the next tensor there.
+    const std::vector<Stretch>& stretches = r.plan->stretches;
+    for (std::uint32_t i = r.first_stretch[begun.entry]; i < stretches.size(); ++i) {
+      if (stretches[i].of != Stretch::Of::entry || stretches[i].index != begun.entry) break;
+      if (r.last[i]) t.migrator.cancel(r.last[i]);
+    }
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+  const Extent pages = tier::extent(begin, begin + rounded(begun.bytes));
+  t.backend->forget(pages);
+  t.pages.vacate(pages);
+}
+
 void residency_iteration_closed() {
   Residence& r = g.residence;
   if (r.plan == nullptr) return;
-  if (r.next < r.plan->moves.size() || r.next_due < r.plan->moves.size()) residency_due(Residence::kNever - 1);
+  r.clock = Residence::kNever - 1;
+  if (r.clock >= r.next_at) residency_due();
   begin_iteration();
 }
 

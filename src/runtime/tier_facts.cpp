@@ -18,6 +18,8 @@ const char* policy_name(config::PolicyName policy) {
       return "interleave";
     case config::PolicyName::lru:
       return "lru";
+    case config::PolicyName::tier_queue:
+      return "tier-queue";
     case config::PolicyName::all_fast:
       return "all-fast";
     case config::PolicyName::all_slow:

@@ -205,6 +205,7 @@ void place_run(Extent run) {
     case PolicyName::first_touch:
     case PolicyName::lru:       // from there on they move as they are used
     case PolicyName::sentinel:  // until there is a plan
+    case PolicyName::tier_queue:
       return place_fast_first(run);
   }
 }
@@ -333,7 +334,9 @@ void fill_room() {
   Tiers& t = g.tiers;
   if (!t.on) return;
   if (g.residence.plan != nullptr) return settle_residency(*g.managed.plan->sequence);
-  if ((g.knobs.policy != PolicyName::first_touch && g.knobs.policy != PolicyName::sentinel)) return;
+  const bool fills = g.knobs.policy == PolicyName::first_touch || g.knobs.policy == PolicyName::sentinel ||
+                     g.knobs.policy == PolicyName::tier_queue;
+  if (!fills) return;
   const arena::PackedArena* arena = g.managed.arena.load(std::memory_order_relaxed);
   if (arena != nullptr) t.migrator.post({.pages = {arena->begin(), arena->height()}, .to = Tier::fast});
 }

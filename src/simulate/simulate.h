@@ -1,14 +1,19 @@
-// simulate: how long one iteration takes in steady state when each object lies where it lies.
+// simulate: how long one iteration takes in steady state under a schedule.
 //
-// The compute lane runs the ops one after the other; an op that touches slow memory takes max(its own time, the time of
-// its traffic), the roofline that the emulated backend charges too (tier/charge.h). Pure and deterministic; linear in
-// the uses.
+// An event model. The compute lane runs the ops one after the other; an op takes max(its own time, the time of its
+// traffic at the tiers' bandwidths), the roofline that the emulated backend charges too (tier/charge.h). One copy lane
+// per direction carries the moves in the order in which they are asked for, at the machine's move bandwidth; a fetch
+// waits until what leaves has made room. An operand that has not arrived is used where it is. Moves under way make ops
+// that are bound by memory longer by the machine's `interference`.
+//
+// Pure and deterministic; linear in uses, moves log moves.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "simulate/schedule.h"
 #include "simulate/workload.h"
 #include "tier/machine.h"
 
@@ -16,14 +21,24 @@ namespace hearth::simulate {
 
 struct Outcome {
   double step_ns = 0;
-  double slow_bytes = 0;        // that ops read and wrote on the slow tier
-  std::uint64_t fast_peak = 0;  // bytes of live objects
-  double fast_average = 0;      // over the clock of births and deaths
+  double stall_ns = 0;       // of it, waiting for moves
+  double slow_bytes = 0;     // that ops read and wrote on the slow tier
+  double moved_to_fast = 0;  // bytes, without dead ones
+  double moved_to_slow = 0;
+  std::uint32_t late = 0;       // moves not over when they were due
+  std::uint64_t fast_peak = 0;  // bytes of pieces on the fast tier while their objects are alive
+  double fast_average = 0;      // over time
 };
 
 // What an op takes. `slow` is the share of each object that is slow, 0..1.
 double op_ns(const Workload& workload, const tier::Machine& machine, const Op& op, std::span<const float> slow);
 
+// With all objects on one tier.
+double all_fast_ns(const Workload& workload, const tier::Machine& machine);
+double all_slow_ns(const Workload& workload, const tier::Machine& machine);
+
+Outcome simulate(const Workload& workload, const tier::Machine& machine, const Schedule& schedule);
+// Without moves.
 Outcome simulate(const Workload& workload, const tier::Machine& machine, std::span<const float> slow);
 
 }  // namespace hearth::simulate

@@ -22,6 +22,7 @@ class Maker {
 
   Workload make() {
     find_period();
+    order_ops();
     add_objects();
     add_ops();
     return std::move(workload_);
@@ -41,12 +42,49 @@ class Maker {
     workload_.period = last + 1;
   }
 
+  std::uint32_t last_op() const { return static_cast<std::uint32_t>(order_.size()); }
+
+  // The ops of the main thread in order of their ends.
+  void order_ops() {
+    for (std::uint32_t op = 0; op < profile_.ops.size(); ++op) {
+      if (profile_.ops[op].thread == 0) order_.push_back(op);
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const profile::Op &first = profile_.ops[a], &second = profile_.ops[b];
+      return first.end_ns != second.end_ns ? first.end_ns < second.end_ns : first.depth > second.depth;
+    });
+    place_of_.assign(profile_.ops.size(), kNoObject);
+    for (std::uint32_t i = 0; i < order_.size(); ++i) place_of_[order_[i]] = i;
+  }
+
+  // Of the ops, how many have ended by then: the place of the one that ends next.
+  std::uint32_t op_at(std::uint64_t ns) const {
+    const auto next = std::partition_point(order_.begin(), order_.end(),
+                                           [&](std::uint32_t op) { return profile_.ops[op].end_ns < ns; });
+    return static_cast<std::uint32_t>(next - order_.begin());
+  }
+
+  std::uint32_t birth_op(const Tensor& tensor) const { return op_at(tensor.born_ns); }
+
+  // Dead before the next op if it is not that one that let go of it.
+  std::uint32_t death_op(const Tensor& tensor) const {
+    const std::uint32_t next = op_at(tensor.dies_ns);
+    const bool within = tensor.dies < place_of_.size() && place_of_[tensor.dies] == next;
+    return within || next == 0 ? next : next - 1;
+  }
+
   std::uint32_t add(std::uint32_t index, Span alive, bool resident) {
     Object object;
     object.bytes = (profile_.tensors[index].bytes + kPage - 1) / kPage * kPage;
     object.tensor = index;
     object.resident = resident;
     object.alive[0] = alive;
+    if (!resident) {
+      const Tensor& tensor = profile_.tensors[index];
+      object.birth_op = birth_op(tensor);
+      object.death_op = dies_within(tensor) ? std::max(death_op(tensor), object.birth_op) : last_op();
+      object.planned = tensor.born_thread == 0 && dies_within(tensor) && tensor.dies_order != tensor.born_order;
+    }
     workload_.objects.push_back(object);
     return static_cast<std::uint32_t>(workload_.objects.size() - 1);
   }
@@ -74,6 +112,9 @@ class Maker {
     for (std::uint32_t i = 0; i < profile_.tensors.size(); ++i) {
       const Tensor& tensor = profile_.tensors[i];
       if (!born_within(tensor)) continue;
+      if (tensor.born_thread == 0 && tensor.bytes >= options_.min_bytes) {
+        workload_.entry_ops.push_back(birth_op(tensor));
+      }
       std::vector<std::uint32_t>* counterparts = nullptr;
       if (!dies_within(tensor)) {
         const auto found = waiting.find({tensor.bytes, tensor.producer});
@@ -88,51 +129,60 @@ class Maker {
       counterparts->pop_back();
       if (object_of_[i] == kNoObject) continue;
       object_of_[former] = object_of_[i];
-      workload_.objects[object_of_[i]].alive[1] = {0, profile_.tensors[former].dies_order};
+      Object& object = workload_.objects[object_of_[i]];
+      object.alive[1] = {0, profile_.tensors[former].dies_order};
+      object.death_op = death_op(profile_.tensors[former]);
+      // Two iterations' tensors that overlap in time have no common place.
+      const bool apart = profile_.tensors[former].dies_order < tensor.born_order && object.death_op < object.birth_op;
+      object.planned = tensor.born_thread == 0 && apart;
     }
   }
 
   void add_ops() {
-    workload_.ops.resize(profile_.ops.size());
-    std::vector<std::vector<Use>> uses(profile_.ops.size());
+    std::vector<std::vector<Use>> uses(order_.size());
     for (std::uint32_t i = 0; i < profile_.tensors.size(); ++i) {
       if (object_of_[i] == kNoObject) continue;
       for (const profile::Access& access : profile_.tensors[i].accesses) add_use(i, access, uses);
     }
-    double busy = 0;
-    for (const profile::Op& op : profile_.ops) busy += op.thread == 0 ? static_cast<double>(op.self_ns) : 0;
     const auto profiled = static_cast<double>(profile_.duration_ns);
     // A profiled iteration takes longer than the others; its ops are taken to do so alike.
     const double factor = options_.step_ns > 0 && profiled > 0 ? options_.step_ns / profiled : 1;
-    for (std::size_t i = 0; i < profile_.ops.size(); ++i) {
-      Op& op = workload_.ops[i];
-      op.self_ns = profile_.ops[i].thread == 0 ? static_cast<double>(profile_.ops[i].self_ns) * factor : 0;
+    double busy = 0;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const auto self = static_cast<double>(profile_.ops[order_[i]].self_ns);
+      busy += self;
+      Op op;
+      op.self_ns = self * factor;
       op.first_use = static_cast<std::uint32_t>(workload_.uses.size());
       op.uses = static_cast<std::uint32_t>(uses[i].size());
+      workload_.ops.push_back(op);
       workload_.uses.insert(workload_.uses.end(), uses[i].begin(), uses[i].end());
     }
     workload_.rest_ns = std::max(0.0, profiled - busy) * factor;
-    workload_.step_ns = workload_.rest_ns + busy * factor;
   }
 
   void add_use(std::uint32_t index, const profile::Access& access, std::vector<std::vector<Use>>& uses) {
     const bool covered = (access.flags & profile::kCovered) != 0;
-    if (access.op >= uses.size() || covered || profile_.ops[access.op].thread != 0) return;
+    if (access.op >= place_of_.size() || covered || place_of_[access.op] == kNoObject) return;
     const Tensor& tensor = profile_.tensors[index];
     double bytes = static_cast<double>(access.bytes != 0 ? access.bytes : tensor.bytes);
     if (tensor.watch == HEARTH_WATCH_SAMPLED_PAGES && tensor.sampled_pages > 0) {
       const double share = static_cast<double>(access.pages) / tensor.sampled_pages;
       bytes = static_cast<double>(tensor.bytes) * std::min(1.0, share);
     }
-    const bool writes = (access.kind & HEARTH_ACCESS_WRITE) != 0;
-    const bool reads = (access.kind & HEARTH_ACCESS_READ) != 0;
+    // What an op allocates and frees itself it writes and reads; of that a page fault tells only the first.
+    const bool scratch = tensor.scratch && access.op == tensor.born;
+    const bool writes = scratch || (access.kind & HEARTH_ACCESS_WRITE) != 0;
+    const bool reads = scratch || (access.kind & HEARTH_ACCESS_READ) != 0;
     if (!reads && !writes) return;  // a view of it was made, or it was only handed out: no byte moves
-    uses[access.op].push_back({object_of_[index], reads ? bytes : 0, writes ? bytes : 0});
+    uses[place_of_[access.op]].push_back({object_of_[index], reads ? bytes : 0, writes ? bytes : 0});
   }
 
   const Profile& profile_;
   WorkloadOptions options_;
   Workload workload_;
+  std::vector<std::uint32_t> order_;      // ops of the profile, as the workload has them
+  std::vector<std::uint32_t> place_of_;   // by op of the profile: in order_
   std::vector<std::uint32_t> object_of_;  // by tensor
 };
 

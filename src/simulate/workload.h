@@ -21,8 +21,9 @@ struct Use {
   double write = 0;
 };
 
+// In the order in which ops end: one that runs others inside mostly prepares first and computes then.
 struct Op {
-  double self_ns = 0;           // with everything fast
+  double self_ns = 0;           // with everything in the host's memory
   std::uint32_t first_use = 0;  // into Workload::uses, in order of ops
   std::uint32_t uses = 0;
 };
@@ -33,10 +34,13 @@ struct Span {
 };
 
 struct Object {
-  std::uint64_t bytes = 0;   // whole pages
-  std::uint32_t tensor = 0;  // index into Profile::tensors: of the iteration's own, where there are two
-  bool resident = false;     // alive all the time: weights, optimizer state
-  Span alive[2];             // the second is empty but for objects that live across the iteration's end
+  std::uint64_t bytes = 0;     // whole pages
+  std::uint32_t tensor = 0;    // index into Profile::tensors: of the iteration's own, where there are two
+  bool resident = false;       // alive all the time: weights, optimizer state
+  bool planned = false;        // no resident, and a plan can give it a place (plan/make_plan.h); else the heap does
+  Span alive[2];               // the second is empty but for objects that live across the iteration's end
+  std::uint32_t birth_op = 0;  // the first op that it is alive in, 0..ops.size(); residents: 0
+  std::uint32_t death_op = 0;  // the last one; before birth_op: in the next iteration
 };
 
 struct Workload {
@@ -44,8 +48,8 @@ struct Workload {
   std::vector<Use> uses;
   std::vector<Object> objects;  // residents first, then by birth
   std::uint32_t period = 0;
-  double rest_ns = 0;  // of the iteration, outside all ops
-  double step_ns = 0;  // with everything fast
+  std::vector<std::uint32_t> entry_ops;  // of each entry that a plan has (plan/plan.h): its birth_op
+  double rest_ns = 0;                    // of the iteration, outside all ops
 };
 
 struct WorkloadOptions {

@@ -82,7 +82,7 @@ MACHINE = {"schema_version": 1, "measured": None, "machine": {
     "slow": {"read": SLOW_READ, "write": SLOW_WRITE, "latency_ns": 1000, "bytes": 0},
     "move_to_fast": 1e9, "move_to_slow": 1e9}}
 
-POLICIES = ("sentinel", "first-touch", "interleave", "lru", "all-fast", "all-slow")
+POLICIES = ("sentinel", "first-touch", "interleave", "lru", "tier-queue", "all-fast", "all-slow")
 LIMITED = tuple(policy for policy in POLICIES if policy != "all-fast")
 CAPACITIES = ("20%", "3M")
 CAPACITY_BYTES = 3 << 20
@@ -185,7 +185,7 @@ class Emulated(Tiers):
             self.assertEqual(self.tiers(policy, "3M")["fast_capacity_bytes"], CAPACITY_BYTES)
 
     def test_room_in_the_fast_tier_is_used(self):
-        for policy in ("sentinel", "first-touch", "interleave", "lru"):
+        for policy in ("sentinel", "first-touch", "interleave", "lru", "tier-queue"):
             for capacity in CAPACITIES:
                 with self.subTest(policy=policy, capacity=capacity):
                     tiers = self.tiers(policy, capacity)
@@ -203,7 +203,7 @@ class Emulated(Tiers):
                 self.assertLessEqual(steady["to_fast_bytes"], tiers["to_fast"]["bytes"])
                 self.assertEqual(steady["fast_average_bytes"] == 0, policy == "all-slow", tiers)
                 self.assertEqual(steady["slow_bytes_used"] == 0, policy == "all-fast", tiers)
-                self.assertEqual("foreseen" in tiers, policy == "sentinel", tiers)
+                self.assertEqual("foreseen" in tiers, policy in ("sentinel", "tier-queue"), tiers)
 
     def test_pages_move_as_they_are_used(self):
         for policy, capacity in EMULATED:

@@ -76,16 +76,18 @@ TEST(PlanJson, WhatIsWrittenIsRead) {
 
 Plan tiered() {
   Plan plan = sample();
-  plan.arenas[0].tier = Tier::slow;
+  plan.arenas[0].home = Home::slow;
   Residency& residency = plan.residency;
   residency.policy = "sentinel";
   residency.machine = "optane-100";
   residency.fast_capacity = 1 << 20;
+  residency.ops = 7;
+  residency.births.assign(plan.entries.size(), 3);
   residency.residents = {{.bytes = 70000, .nth = 2}};
   residency.stretches = {{.bytes = plan.arenas[0].bytes, .begin = Tier::slow},
-                         {.resident = true, .offset = kPage, .bytes = 70000 - kPage, .begin = Tier::fast}};
-  residency.moves = {{.stretch = 1, .to = Tier::slow, .at = 1, .due = 2, .clean = true, .wait = true},
-                     {.stretch = 1, .to = Tier::fast, .at = 3, .due = 3, .dead = true}};
+                         {.of = Stretch::Of::resident, .offset = kPage, .bytes = 70000 - kPage, .begin = Tier::fast}};
+  residency.moves = {{.stretch = 1, .to = Tier::slow, .at = 1, .due = 2, .ns = 5000, .wait = true},
+                     {.stretch = 1, .to = Tier::fast, .at = 3, .due = 3}};
   residency.prediction = {
       .step_ns = 1, .all_fast_ns = 2, .all_slow_ns = 3, .stall_ns = 4, .fast_peak = 5, .fast_average = 6};
   return plan;
@@ -97,13 +99,13 @@ TEST(PlanJson, ResidencyIsReadAsItWasWritten) {
   const Result<Plan> read = parse_plan(to_json(plan), "p.json");
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(read->residency, plan.residency);
-  EXPECT_EQ(read->arenas[0].tier, Tier::slow);
+  EXPECT_EQ(read->arenas[0].home, Home::slow);
 }
 
 TEST(PlanJson, DamagedResidencyIsRefused) {
   const std::string text = to_json(tiered());
   EXPECT_THAT(error_of(changed(text, "\"sentinel\"", "\"\"")), HasSubstr("without a policy"));
-  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5", "\"slow\", 1, 2, 9")), HasSubstr("no such flag"));
+  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5000, 1", "\"slow\", 1, 2, 5000, 2")), HasSubstr("no such flag"));
   EXPECT_NE(error_of(changed(text, "\"stretches\"", "\"streches\"")), "");
   // Cut anywhere: an error, never a plan and never a crash.
   const std::size_t begin = text.find("\"residency\"");
@@ -141,7 +143,7 @@ TEST(PlanJson, OnlyTheFormatIsAccepted) {
   EXPECT_THAT(error_of(changed(text, ", \"death\"]", "]")), HasSubstr("columns are missing"));
   EXPECT_THAT(error_of(changed(text, "\"mixed\"", "\"eternal\"")), HasSubstr("no such lifetime"));
   EXPECT_THAT(error_of(changed(text, "\"mixed\"", "\"short\"")), HasSubstr("frequency is null for mixed arenas"));
-  EXPECT_THAT(error_of(changed(text, "\"fast\"", "\"warm\"")), HasSubstr("no such tier"));
+  EXPECT_THAT(error_of(changed(text, "\"fast\"", "\"warm\"")), HasSubstr("no such home"));
   EXPECT_THAT(error_of(changed(text, "\"digest\": \"", "\"digest\": \"g")), HasSubstr("no hexadecimal number"));
   EXPECT_THAT(error_of(changed(text, "null, 0, ", "4294967295, 0, ")), HasSubstr("the number is too large"))
       << "what stands for null in memory";
