@@ -69,6 +69,7 @@ int run_tool(int argc, char** argv) {
   add_report(app);
   add_trace(app);
   add_plan(app);
+  add_sweep(app);
   add_probe(app);
   try {
     std::vector<std::string> words(argv + 1, argv + argc);

@@ -1,0 +1,186 @@
+// hearth sweep TRACE: step time against the size of fast memory, by policy, as the simulator has it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "machine/load.h"
+#include "policy/sweep.h"
+#include "profile/build.h"
+#include "profile/trace_file.h"
+#include "report/layout.h"
+
+namespace hearth::cli {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+struct Options {
+  std::string trace;
+  std::string machine = "optane-100";
+  std::uint64_t min_bytes = 16384;
+  double step_ms = 0;
+  std::uint32_t points = 20;
+  double loss = 5;
+  double fast_price = 0, slow_price = 0;  // per GiB, any currency
+  bool json = false;
+};
+
+// Steps of 5 % of the peak for 20 points, the peak being the last one.
+std::vector<std::uint64_t> capacities_of(const profile::Profile& profile, std::uint32_t points) {
+  std::vector<std::uint64_t> capacities;
+  for (std::uint32_t i = 1; i <= points; ++i) {
+    capacities.push_back((profile.peak_bytes * i / points + kPage - 1) / kPage * kPage);
+  }
+  return capacities;
+}
+
+// What the memory costs for the time of one step, relative to everything fast: fast memory of that size, and slow for
+// the rest of the peak.
+double cost_of(const Options& options, const profile::Profile& profile, std::uint64_t fast, double step, double best) {
+  const auto peak = static_cast<double>(profile.peak_bytes);
+  const double held = std::min(static_cast<double>(fast), peak);
+  const double memory = held * options.fast_price + (peak - held) * options.slow_price;
+  return memory * step / (peak * options.fast_price * best);
+}
+
+bool priced(const Options& options) { return options.fast_price > 0; }
+
+std::string times_text(double step, double best) { return fmt::format("{:.2f}", step / best); }
+
+std::string table_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
+                       const policy::Sweep& swept) {
+  const double best = swept.all_fast_ns;
+  std::string out = fmt::format("machine      {}{}\n", machine.name,
+                                machine.scale == 1 ? "" : fmt::format(", bandwidths scaled by {:.4f}", machine.scale));
+  out += fmt::format("peak         {} of tensors\n", report::bytes_text(static_cast<double>(profile.peak_bytes)));
+  out +=
+      fmt::format("a step       {} with everything fast, {} with everything slow ({}x); simulated, not measured\n\n",
+                  report::time_text(best), report::time_text(swept.all_slow_ns), times_text(swept.all_slow_ns, best));
+  std::vector<report::Table::Column> columns = {{"fast memory"}, {"of peak"}};
+  for (const char* policy : policy::kSwept) columns.push_back({policy});
+  columns.insert(columns.end(), {{"moved a step"}, {"used slow"}, {"fast on average"}});
+  if (priced(options)) columns.push_back({"cost a step"});
+  report::Table table(columns);
+  for (const policy::SweepPoint& point : swept.points) {
+    std::vector<std::string> cells = {
+        report::bytes_text(static_cast<double>(point.fast_bytes)),
+        report::percent_text(static_cast<double>(point.fast_bytes) / static_cast<double>(profile.peak_bytes))};
+    for (const double step : point.step_ns) cells.push_back(times_text(step, best));
+    cells.push_back(report::bytes_text(point.moved_bytes));
+    cells.push_back(report::bytes_text(point.slow_bytes));
+    cells.push_back(report::bytes_text(point.fast_average));
+    if (priced(options)) {
+      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      cells.push_back(fmt::format("{:.2f}", cost_of(options, profile, point.fast_bytes, step, best)));
+    }
+    table.add(cells);
+  }
+  table.write(out, 140);
+  out += "\nTimes are multiples of everything fast; the three columns behind them are sentinel's";
+  out += priced(options) ? ", and so is the cost, a multiple of all memory fast.\n" : ".\n";
+  const std::size_t knee = swept.knee(options.loss / 100);
+  if (knee < swept.points.size()) {
+    out += fmt::format("\nWith {} of fast memory ({}) sentinel is within {:g} % of everything fast.\n",
+                       report::bytes_text(static_cast<double>(swept.points[knee].fast_bytes)),
+                       report::percent_text(static_cast<double>(swept.points[knee].fast_bytes) /
+                                            static_cast<double>(profile.peak_bytes)),
+                       options.loss);
+  } else {
+    out += fmt::format("\nAt no point is sentinel within {:g} % of everything fast.\n", options.loss);
+  }
+  return out;
+}
+
+std::string json_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
+                      const policy::Sweep& swept) {
+  nlohmann::ordered_json json = {{"schema_version", 1},
+                                 {"simulated", true},
+                                 {"machine", machine.name},
+                                 {"scale", machine.scale},
+                                 {"peak_bytes", profile.peak_bytes},
+                                 {"all_fast_ns", swept.all_fast_ns},
+                                 {"all_slow_ns", swept.all_slow_ns},
+                                 {"loss_percent", options.loss},
+                                 {"knee_fast_bytes", nullptr},
+                                 {"points", nlohmann::ordered_json::array()}};
+  const std::size_t knee = swept.knee(options.loss / 100);
+  if (knee < swept.points.size()) json["knee_fast_bytes"] = swept.points[knee].fast_bytes;
+  for (const policy::SweepPoint& point : swept.points) {
+    nlohmann::ordered_json shown = {{"fast_bytes", point.fast_bytes}, {"step_ns", nlohmann::ordered_json::object()}};
+    for (std::size_t i = 0; i < policy::kSweptPolicies; ++i) shown["step_ns"][policy::kSwept[i]] = point.step_ns[i];
+    shown["moved_bytes"] = point.moved_bytes;
+    shown["slow_bytes_used"] = point.slow_bytes;
+    shown["fast_average_bytes"] = point.fast_average;
+    if (priced(options)) {
+      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      shown["cost"] = cost_of(options, profile, point.fast_bytes, step, swept.all_fast_ns);
+    }
+    json["points"].push_back(shown);
+  }
+  return json.dump(2) + "\n";
+}
+
+void sweep(const Options& options) {
+  if (options.slow_price > 0 && options.fast_price <= 0) fail(kUsage, "--slow-price needs --fast-price");
+  Result<profile::Trace> trace = profile::read_trace(options.trace);
+  if (!trace) fail(kFailed, trace.error());
+  const profile::Profile profile =
+      profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
+  if (profile.peak_bytes == 0) fail(kFailed, options.trace + ": no tensor lives in its iteration");
+  std::string note;
+  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
+  if (!machine) fail(kFailed, machine.error());
+  if (!machine->two_tiers()) fail(kFailed, options.machine + " describes no second kind of memory");
+  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
+  const simulate::Workload workload =
+      simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
+  const std::vector<std::uint64_t> capacities = capacities_of(profile, options.points);
+  const policy::Sweep swept = policy::sweep(workload, *machine, capacities, [&](std::size_t done) {
+    fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
+    std::fflush(stderr);
+  });
+  const std::string text =
+      options.json ? json_text(options, profile, *machine, swept) : table_text(options, profile, *machine, swept);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fail(kFailed, "cannot write to standard output");
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("sweep", "Simulate a traced training with more and less fast memory");
+  const auto options = std::make_shared<Options>();
+  command->add_option("TRACE", options->trace, "trace written by HEARTH_TRACE")->required();
+  command->add_option("--machine", options->machine, "speeds of the two tiers: a preset or a machine.json")
+      ->capture_default_str();
+  command->add_option("--points", options->points, "sizes of fast memory, up to the peak of the tensors")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 200));
+  command->add_option("--loss", options->loss, "name the smallest size at which so many percent are lost at most")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1000.0));
+  command->add_option("--step-ms", options->step_ms, "what a step takes that is not profiled; 0: as in the trace")
+      ->check(CLI::Range(0.0, 1e9));
+  command
+      ->add_option("--fast-price", options->fast_price,
+                   "of a GiB of fast memory, in any currency: adds what a step costs")
+      ->check(CLI::Range(0.0, 1e9));
+  command->add_option("--slow-price", options->slow_price, "of a GiB of slow memory")->check(CLI::Range(0.0, 1e9));
+  command->add_option("--min-size", options->min_bytes, "place tensors of at least this size, as HEARTH_MIN_SIZE")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false));
+  command->add_flag("--json", options->json, "print the figures as JSON");
+  command->footer(
+      "\nExamples:\n  hearth run --trace t.trace -- train.py; hearth sweep t.trace\n"
+      "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json");
+  command->callback([options] { sweep(*options); });
+}
+
+}  // namespace hearth::cli
