@@ -21,6 +21,8 @@ namespace {
 // An iteration is off its plan when one in four of its allocations came unexpected, or one in eight found its place
 // taken, and more than a few did; the heap serves those just as well.
 constexpr std::uint64_t kShareUnexpected = 4;
+// A plan that says what lies on which tier is worth more than the heap, which knows nothing of that: one in two.
+constexpr std::uint64_t kShareUnexpectedOfTiers = 2;
 constexpr std::uint64_t kFewestUnexpected = 3;
 constexpr std::uint64_t kShareBlocked = 8;
 constexpr std::uint64_t kFewestBlocked = 8;
@@ -244,7 +246,9 @@ Course course_of_iteration() {
   const std::uint64_t unfree = m.blocked.get() - m.before.blocked;
   const std::uint64_t size = follower.size();
   const bool nothing_taken = m.taken.get() == m.before.taken && m.plan->sequence->planned > 0;
-  if (missed > std::max(kFewestUnexpected, size / kShareUnexpected)) return Course::elsewhere;
+  const bool tiers = m.plan->sequence->plan.residency.present();
+  const std::uint64_t most = size / (tiers ? kShareUnexpectedOfTiers : kShareUnexpected);
+  if (missed > std::max(kFewestUnexpected, most)) return Course::elsewhere;
   if (nothing_taken && unfree == 0) return Course::elsewhere;
   if (unfree <= std::max(kFewestBlocked, size / kShareBlocked)) return Course::on_plan;
   return unfree > size / 2 ? Course::mostly_blocked : Course::blocked;

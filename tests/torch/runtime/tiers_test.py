@@ -293,6 +293,36 @@ class Mistakes(Tiers):
         self.assertGreater(report["tiers"]["to_slow"]["bytes"], 0)
 
 
+class Changing(unittest.TestCase):
+    """A plan of tiers is followed as long as half of it fits: the heap knows nothing of them."""
+
+    PROGRAM = NETWORK + '''
+import random
+dice = random.Random(1)
+optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+for i in range(18):
+    x, y = batch()
+    optimizer.zero_grad()
+    sizes = [torch.zeros(dice.randrange(5000, 50000)) for _ in range(8)]  # never the same ones
+    loss = F.cross_entropy(net(x), y) + 0 * sizes[0][0]
+    loss.backward()
+    optimizer.step()
+    print("loss", loss.item().hex())
+'''
+
+    def test_a_third_of_the_sizes_never_come_again(self):
+        plain = run_python(self.PROGRAM)
+        done, report = run_with_report(self.PROGRAM, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%",
+                                       HEARTH_MACHINE="optane-100")
+        self.assertEqual((plain.returncode, done.returncode), (0, 0), done.stderr)
+        self.assertEqual(done.stdout, plain.stdout)
+        plan = report["plan"]
+        self.assertGreater(plan["lost"], 50, plan)
+        self.assertGreater(plan["iterations"], 8, plan)
+        self.assertEqual(plan["left"], 0, plan)
+        self.assertLessEqual(report["tiers"]["fast_peak_bytes"], report["tiers"]["fast_capacity_bytes"])
+
+
 class Workers(Tiers):
     PROGRAM = NETWORK + '''
 from torch.utils.data import DataLoader, Dataset
