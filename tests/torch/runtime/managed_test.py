@@ -4,6 +4,7 @@ Every program here must have taken tensors from a plan, as its report tells: one
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -727,8 +728,10 @@ for i, (x, y) in enumerate(data):
         self.assertEqual(len(steps), 19)
         # Idle threads of a BLAS yield and sleep; an allocator asks for memory, Hearth might for time or files.
         asked = ("mmap", "munmap", "brk", "madvise", "mprotect", "mremap", "mbind", "move_pages", "openat", "clock_gettime")
+        # Python's own small objects come from arenas of this size, now and then a fresh one; Hearth maps without reserve.
+        pythons = re.compile(r"mmap\(NULL, (262144|1048576), PROT_READ\|PROT_WRITE, MAP_PRIVATE\|MAP_ANONYMOUS, -1, 0\)")
         inside = [call for step in steps[:-1] for call in step.splitlines()[1:-1]
-                  if any(f" {name}(" in call for name in asked)]
+                  if any(f" {name}(" in call for name in asked) and not pythons.search(call)]
         self.assertEqual(inside, [])
 
 
