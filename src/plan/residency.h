@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/account.h"
 #include "tier/tier.h"
 
 namespace hearth::plan {
@@ -72,6 +73,7 @@ struct Residency {
   std::vector<Stretch> stretches;  // those of one entry side by side
   std::vector<Move> moves;         // by `at`
   Prediction prediction;
+  Account account;
 
   bool present() const { return !policy.empty(); }
   bool operator==(const Residency&) const = default;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plan/account_json.h"
+
 namespace hearth::plan {
 namespace {
 
@@ -120,40 +122,43 @@ void write_residency(std::string& out, const Residency& residency) {
     out += number(move.stretch) + ", \"" + tier_name(move.to) + "\", " + number(move.at) + ", " + number(move.due);
     out += ", " + number(move.ns) + ", " + number(move.wait ? kWait : 0);
   });
+  write_account(out, residency.account);
   out += "\n  }";
 }
 
 bool read_residency(JsonText& text, Residency& residency) {
   if (text.take_null()) return true;
-  return text.object(
-      {"policy", "machine", "fast_capacity", "prediction", "ops", "births", "residents", "stretches", "moves"},
-      [&](std::uint32_t member) {
-        std::string_view name;
-        switch (member) {
-          case 0:
-            if (!text.string(name)) return false;
-            residency.policy = name;
-            return !name.empty() || text.fail("a residency without a policy");
-          case 1:
-            if (!text.string(name)) return false;
-            residency.machine = name;
-            return true;
-          case 2:
-            return text.number(residency.fast_capacity);
-          case 3:
-            return read_prediction(text, residency.prediction);
-          case 4:
-            return text.number(residency.ops);
-          case 5:
-            return text.list([&] { return text.number(residency.births.emplace_back()); });
-          case 6:
-            return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
-          case 7:
-            return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
-          default:
-            return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
-        }
-      });
+  return text.object({"policy", "machine", "fast_capacity", "prediction", "ops", "births", "residents", "stretches",
+                      "moves", "account"},
+                     [&](std::uint32_t member) {
+                       std::string_view name;
+                       switch (member) {
+                         case 0:
+                           if (!text.string(name)) return false;
+                           residency.policy = name;
+                           return !name.empty() || text.fail("a residency without a policy");
+                         case 1:
+                           if (!text.string(name)) return false;
+                           residency.machine = name;
+                           return true;
+                         case 2:
+                           return text.number(residency.fast_capacity);
+                         case 3:
+                           return read_prediction(text, residency.prediction);
+                         case 4:
+                           return text.number(residency.ops);
+                         case 5:
+                           return text.list([&] { return text.number(residency.births.emplace_back()); });
+                         case 6:
+                           return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
+                         case 7:
+                           return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
+                         case 8:
+                           return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
+                         default:
+                           return read_account(text, residency.account);
+                       }
+                     });
 }
 
 }  // namespace hearth::plan

@@ -135,6 +135,20 @@ Result<void> check_capacity(const Plan& plan) {
                " are allowed"};
 }
 
+// It is told, not followed; but what it tells of is there.
+Result<void> check_account(const Residency& residency) {
+  for (const TensorAccount& tensor : residency.account.tensors) {
+    const std::uint64_t end = std::uint64_t{tensor.first_stretch} + tensor.stretches;
+    if (end > residency.stretches.size())
+      return Error{"the account of its residency tells of stretches that are not there"};
+    for (const Window& window : tensor.stake.windows) {
+      if (window.from < window.to && window.to <= residency.ops) continue;
+      return Error{"the account of its residency tells of ops that are not there"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> validate_residency(const Plan& plan) {
@@ -145,6 +159,7 @@ Result<void> validate_residency(const Plan& plan) {
   if (Result<void> overlap = check_overlap(plan.residency); !overlap) return overlap;
   if (Result<void> own = check_own_pages(plan); !own) return own;
   if (Result<void> moves = check_moves(plan); !moves) return moves;
+  if (Result<void> account = check_account(plan.residency); !account) return account;
   return check_capacity(plan);
 }
 

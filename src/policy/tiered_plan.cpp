@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "plan/validate.h"
+#include "policy/account_of.h"
 #include "policy/baselines.h"
+#include "policy/ledger.h"
 #include "policy/residency_of.h"
 #include "policy/sentinel.h"
 #include "simulate/simulate.h"
@@ -40,8 +42,9 @@ simulate::Schedule schedule(Policy policy, const Workload& workload, const tier:
 
 const char* name_of(Policy policy) { return policy == Policy::sentinel ? "sentinel" : "tier-queue"; }
 
-plan::Prediction foresee(const Workload& workload, const tier::Machine& machine, const simulate::Schedule& schedule) {
-  const simulate::Outcome outcome = simulate::simulate(workload, machine, schedule);
+plan::Prediction foresee(const Workload& workload, const tier::Machine& machine, const simulate::Schedule& schedule,
+                         Ledger& ledger) {
+  const simulate::Outcome outcome = simulate::simulate(workload, machine, schedule, &ledger);
   plan::Prediction foreseen;
   foreseen.step_ns = whole(outcome.step_ns);
   foreseen.all_fast_ns = whole(simulate::all_fast_ns(workload, machine));
@@ -78,8 +81,11 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
     plan->residency.policy = name_of(options.policy);
     plan->residency.machine = machine.name;
     plan->residency.fast_capacity = options.fast_capacity;
-    residency_of(profile, workload, chosen, *plan);
-    plan->residency.prediction = foresee(workload, machine, chosen);
+    const std::vector<std::uint32_t> stretch_of = residency_of(profile, workload, chosen, *plan);
+    Ledger ledger(profile, workload, machine, chosen);
+    plan->residency.prediction = foresee(workload, machine, chosen, ledger);
+    const auto step_ns = static_cast<double>(plan->residency.prediction.step_ns);
+    plan->residency.account = account_of({profile, workload, machine, chosen, stretch_of, step_ns}, ledger);
     return plan;
   }
 }
