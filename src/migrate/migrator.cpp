@@ -323,6 +323,7 @@ std::uint32_t Migrator::finish(std::uint32_t slot, Outcome outcome) {
   const Request& request = queue_.request(slot);
   requests_[direction(request.to)].add(1);
   const std::uint64_t now = os::monotonic_ns();
+  if (request.over_ns != nullptr) request.over_ns->store(now, std::memory_order_relaxed);
   if (request.deadline_ns != 0 && now > request.deadline_ns && outcome != Outcome::cancelled) {
     late_.add(1);
     std::uint64_t latest = latest_ns_.get();

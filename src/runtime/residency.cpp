@@ -6,6 +6,7 @@
 #include "plan/sequence.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
+#include "runtime/lateness.h"
 #include "runtime/state.h"
 #include "runtime/tiers.h"
 
@@ -187,6 +188,7 @@ void look_at(std::uint32_t index) {
   migrate::Migrator& movers = g.tiers.migrator;
   if (!ticket || movers.outcome(ticket) != migrate::Outcome::pending) return;
   ++r.late;
+  lateness_overdue(index, os::monotonic_ns());
   if (!r.plan->moves[index].wait) return;
   const std::uint64_t begin = os::monotonic_ns();
   movers.wait(ticket, kPatienceNs);
@@ -199,7 +201,7 @@ void settle_residency(const plan::Sequence& sequence) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
-  if (!g.tiers.on || !plan.present() || !make_room(sequence)) return;
+  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !lateness_begins(plan.moves.size())) return;
   if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
   const std::uint32_t limit = g.registry.slot_limit();
   const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
@@ -233,7 +235,8 @@ void residency_due() {
     const Move& move = plan.moves[r.next];
     const Extent pages = r.stretches[move.stretch];
     if (pages.bytes == 0) continue;
-    r.tickets[r.next] = g.tiers.migrator.post({.pages = pages, .to = move.to, .deadline_ns = now + move.ns});
+    r.tickets[r.next] = g.tiers.migrator.post(
+        {.pages = pages, .to = move.to, .deadline_ns = now + move.ns, .over_ns = lateness_asked(r.next)});
     r.last[move.stretch] = r.tickets[r.next];
     ++r.asked;
   }
@@ -293,6 +296,7 @@ void residency_iteration_closed() {
   if (r.plan == nullptr) return;
   r.clock = Residence::kNever - 1;
   if (r.clock >= r.next_at) residency_due();
+  lateness_iteration_closed();
   begin_iteration();
 }
 

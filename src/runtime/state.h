@@ -19,6 +19,7 @@
 #include "iteration/detector.h"
 #include "registry/registry.h"
 #include "runtime/emulation.h"
+#include "runtime/lateness.h"
 #include "runtime/managed.h"
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
@@ -113,6 +114,7 @@ struct Runtime {
   Managed managed{};
   Tiers tiers{};
   Residence residence{};
+  Lateness lateness{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;
