@@ -22,7 +22,7 @@ enum class Reason : std::uint8_t {
   partly,     // fast in part: there was no room for the rest
   no_gain,    // slow: its ops take no longer for that
   seldom,     // slow: one fetch and one eviction take longer than it would save
-  no_room,    // slow: others, that save more for what they take, have the room while it is used
+  no_room,    // slow: others have the room while it is used
   no_time,    // slow: there is room while it is used, but not before and after, nor time to move it then
   unplanned,  // no plan can give it a place; the heap's
 };

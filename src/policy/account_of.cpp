@@ -83,9 +83,14 @@ class Maker {
     const Treatment& it = treatments_[index];
     const Ledger::OfObject& seen = ledger_.objects()[index];
     if (it.pieces == 0 || (!object.resident && !object.planned)) return Reason::unplanned;
+    // What was to be fast and found no room is slow all the same.
+    const double most = seen.fast.most();
+    const bool wanted = it.moving + it.fast != 0;
+    if (wanted && most < 1) return Reason::no_room;
     if (it.moving != 0) return Reason::moves;
-    if (it.fast == it.pieces) return Reason::stays;
-    if (it.fast != 0) return Reason::partly;
+    const bool all = it.fast == it.pieces && seen.fast_uses == seen.uses;
+    if (all && most > static_cast<double>(object.bytes) - 1) return Reason::stays;
+    if (wanted) return Reason::partly;
     if (seen.possible_ns <= kSomething * seen.more_ns) return Reason::no_gain;
     if (seen.room < static_cast<double>(it.smallest)) return Reason::no_room;
     return seen.possible_ns < round_trip_ns(object.bytes) ? Reason::seldom : Reason::no_time;

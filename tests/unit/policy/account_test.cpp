@@ -121,6 +121,17 @@ TEST(Account, WithoutRoomWhileItIsUsedThereIsNone) {
   EXPECT_EQ(scene.reason_of(slow), Reason::no_time) << "three times is more";
 }
 
+TEST(Account, WhatWasToBeFastAndFoundNoRoomIsNot) {
+  Scene scene;
+  const std::uint32_t first = scene.weight({Tier::fast}), second = scene.weight({Tier::fast});
+  scene.op(0, {first, second});
+  scene.schedule.capacity = kBig;
+  EXPECT_EQ(scene.reason_of(first), Reason::stays);
+  EXPECT_EQ(scene.reason_of(second), Reason::no_room);
+  scene.schedule.capacity = 1.5 * kBig;
+  EXPECT_EQ(scene.reason_of(second), Reason::partly);
+}
+
 TEST(Account, WhatNoPlanCanPlaceIsTheHeaps) {
   Scene scene;
   const std::uint32_t weight = scene.weight({}, 0, false);
