@@ -157,6 +157,12 @@ class TiersView(unittest.TestCase):
         self.assertEqual(text.split("largest tensors")[1].split("Fast memory")[0].count("aten::mm"), 2)
         self.assertIn("--top lists more of the 8 tensors", text)
 
+    def test_json_has_objects_instead_of_tables(self):
+        account = json.loads(self.text(TIERS, "--json"))["tiers"]["account"]
+        self.assertEqual(account["tensors"], TENSORS)
+        self.assertEqual((account["moves"][1]["late"], account["moves_omitted"]), (4, 0))
+        self.assertEqual((len(account["timeline"]), account["classes"][0]["no_room"]), (64, 2 * MIB))
+
     def test_damage_is_told(self):
         for damage in (lambda account: account["tensors"]["columns"].remove("windows"),
                        lambda account: account.pop("timeline"), lambda account: account["tensors"]["rows"][0].pop(),
