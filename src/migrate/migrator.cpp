@@ -279,6 +279,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
 std::uint64_t Migrator::book(Extent run, Tier to, const Moved& moved) {
   if (moved.bound) pages_->set_bound(run, to);
   if (moved.failed == 0) return pages_->change(run, to);
+  if (moved.there == 0) return 0;
   // Some stayed: page by page, as the backend finds them.
   constexpr std::size_t kPages = kUnit / tier::Pages::kPage;
   Tier tiers[kPages];

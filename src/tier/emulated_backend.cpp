@@ -7,6 +7,10 @@
 #include "platform/os_memory.h"
 #include "platform/os_thread.h"
 
+// Absent, but in tests that preload a library which has it: an errno value where a move is to fail, as moves between
+// nodes do now and then and copies never; or 0.
+extern "C" [[gnu::weak, gnu::visibility("default")]] int hearth_test_move_error();
+
 namespace hearth::tier {
 namespace {
 
@@ -73,6 +77,12 @@ Moved EmulatedBackend::spend_time(Lane& lane, Extent pages, double pace, const W
 }
 
 Moved EmulatedBackend::move(Extent pages, Tier to) {
+  if (hearth_test_move_error != nullptr) {
+    Moved stayed;
+    stayed.error = hearth_test_move_error();
+    stayed.failed = pages.bytes;
+    if (stayed.error != 0) return stayed;
+  }
   Lane& way = lane(to);
   return spend_time(way, pages, way.pace, copy);
 }

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "platform/os_clock.h"
+
 namespace hearth::migrate {
 namespace {
 
@@ -64,7 +66,7 @@ class RecordingBackend final : public tier::Backend {
   int locate(const void* address, std::size_t count, Tier* tiers) override {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) + i * kPage;
-      tiers[i] = page == stuck ? tier::other(target) : target;
+      tiers[i] = page == stuck && !blind ? tier::other(target) : target;
     }
     return 0;
   }
@@ -83,6 +85,7 @@ class RecordingBackend final : public tier::Backend {
   std::atomic<int> dead{0};
   int error = 0;
   bool drops = false;
+  bool blind = false;  // takes pages to be where they were to go
   std::uintptr_t stuck = 0;
   Tier target = Tier::none;
 };
@@ -226,6 +229,33 @@ TEST_F(MigratorTest, WhatStaysBehindIsCountedByErrnoAndBookedWhereItIs) {
   EXPECT_EQ(stats.failed_bytes, kPage);
   EXPECT_EQ(stats.busy, 1u);
   EXPECT_EQ(stats.to_fast.bytes, 3 * kPage);
+}
+
+// An emulated tier cannot tell where pages are; what it says of a move as a whole counts.
+TEST_F(MigratorTest, WhereNothingMovedNobodyAsksWhereItIs) {
+  world.backend.error = ENOMEM;
+  world.backend.blind = true;
+  world.put(World::at(0, kPage), Tier::slow);
+  world.put(World::at(kUnit, kPage), Tier::fast);
+  EXPECT_EQ(world.migrator.wait(world.post(World::at(0, kPage), Tier::fast), 10 * kSecond), Outcome::partial);
+  EXPECT_EQ(world.migrator.wait(world.post(World::at(kUnit, kPage), Tier::slow), 10 * kSecond), Outcome::partial);
+  EXPECT_EQ(world.pages.fast_bytes(), kPage);
+  EXPECT_EQ(world.pages.slow_bytes(), kPage);
+  EXPECT_EQ(world.migrator.stats().no_memory, 2u);
+}
+
+TEST_F(MigratorTest, TheMomentOfAnEndIsWrittenWhereAskedFor) {
+  world.put(World::at(0, kPage), Tier::slow);
+  world.backend.blocked = true;
+  std::atomic<std::uint64_t> over{0};
+  const Ticket ticket = world.migrator.post({.pages = World::at(0, kPage), .to = Tier::fast, .over_ns = &over});
+  while (world.backend.begun == 0) std::this_thread::yield();
+  const std::uint64_t before = os::monotonic_ns();
+  EXPECT_EQ(over, 0u);
+  world.backend.blocked = false;
+  EXPECT_EQ(world.migrator.wait(ticket, 10 * kSecond), Outcome::done);
+  EXPECT_GE(over, before);
+  EXPECT_LE(over, os::monotonic_ns());
 }
 
 TEST_F(MigratorTest, CleanPagesAreDroppedWhereTheBackendCan) {
