@@ -8,8 +8,8 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/plan_machine.h"
 #include "config/parse.h"
-#include "machine/load.h"
 #include "plan/json_writer.h"
 #include "plan/make_plan.h"
 #include "plan/validate.h"
@@ -123,14 +123,10 @@ std::uint64_t capacity_of(const std::string& text, const profile::Profile& profi
 
 Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile) {
   if (options.fast.empty()) return plan::make_plan(profile, options.plan);
-  std::string note;
-  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
-  if (!machine) fail(kFailed, machine.error());
-  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
   policy::TierOptions tiers;
   tiers.fast_capacity = capacity_of(options.fast, profile);
   tiers.plan = options.plan;
-  return policy::tiered_plan(profile, *machine, tiers);
+  return policy::tiered_plan(profile, plan_machine(options.machine), tiers);
 }
 
 std::string tiers_text(const plan::Residency& residency) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "machine/load.h"
+#include "cli/plan_machine.h"
 #include "policy/sweep.h"
 #include "profile/build.h"
 #include "profile/trace_file.h"
@@ -133,20 +133,16 @@ void sweep(const Options& options) {
   const profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   if (profile.peak_bytes == 0) fail(kFailed, options.trace + ": no tensor lives in its iteration");
-  std::string note;
-  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
-  if (!machine) fail(kFailed, machine.error());
-  if (!machine->two_tiers()) fail(kFailed, options.machine + " describes no second kind of memory");
-  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
+  const tier::Machine machine = plan_machine(options.machine);
   const simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
   const std::vector<std::uint64_t> capacities = capacities_of(profile, options.points);
-  const policy::Sweep swept = policy::sweep(workload, *machine, capacities, [&](std::size_t done) {
+  const policy::Sweep swept = policy::sweep(workload, machine, capacities, [&](std::size_t done) {
     fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
     std::fflush(stderr);
   });
   const std::string text =
-      options.json ? json_text(options, profile, *machine, swept) : table_text(options, profile, *machine, swept);
+      options.json ? json_text(options, profile, machine, swept) : table_text(options, profile, machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }

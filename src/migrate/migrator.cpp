@@ -70,18 +70,6 @@ Ticket Migrator::post(const Request& request) {
   return ticket;
 }
 
-Ticket Migrator::renew(Request request) {
-  const Extent own = tier::pages_within(request.pages);
-  for (std::uintptr_t from = own.begin(); ready() && from < own.end();) {
-    const Extent run = pages_->next_run(tier::extent(from, own.end()), tier::other(request.to));
-    if (run.bytes == 0) break;
-    backend_->forget(run);
-    from = run.end();
-  }
-  request.dead = true;
-  return post(request);
-}
-
 Outcome Migrator::wait(Ticket ticket, std::uint64_t timeout_ns) {
   const std::uint64_t until = os::monotonic_ns() + timeout_ns;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -265,7 +253,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
       moved.there = bytes;
       dropped_clean_.add(bytes);
     } else {
-      moved = request.dead ? backend_->move_dead(run, to) : backend_->move(run, to);
+      moved = backend_->move(run, to);
     }
     const std::uint64_t changed = book(run, to, moved);
     if (to == Tier::fast) pages_->unclaim(bytes - changed);

@@ -14,7 +14,6 @@ struct Request {
   std::uint32_t priority = 0;     // higher first
   std::uint64_t deadline_ns = 0;  // monotonic; earlier first within a priority; 0 = whenever, after those that have one
   bool clean = false;             // not written since it was fetched: may be dropped where the backend can
-  bool dead = false;              // its owner has forgotten the contents (Migrator::renew)
   std::atomic<std::uint64_t>* over_ns = nullptr;  // there the moment of its end is written; memory for ever
 };
 

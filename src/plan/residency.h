@@ -48,6 +48,7 @@ struct Move {
   std::uint32_t due = 0;  // ops, >= at; Residency::ops = the end of the iteration
   std::uint64_t ns = 0;   // from at to due, foreseen
   bool wait = false;      // worth stopping the program for when it is late
+  bool clean = false;     // not written since it was fetched: dropped where the backend can (tier/backend.h)
 
   bool operator==(const Move&) const = default;
 };

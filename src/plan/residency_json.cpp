@@ -11,7 +11,9 @@ namespace {
 
 using tier::Tier;
 
-constexpr std::uint32_t kWait = 1;  // flag of a move
+// Flags of a move.
+constexpr std::uint32_t kWait = 1;
+constexpr std::uint32_t kClean = 2;
 
 std::string number(std::uint64_t value) {
   char digits[24];
@@ -59,9 +61,10 @@ bool read_move(JsonText& text, Move& move) {
   std::uint32_t flags = 0;
   const bool read = text.take('[') && text.number(move.stretch) && text.take(',') && read_tier(text, move.to) &&
                     text.take(',') && text.number(move.at) && text.take(',') && text.number(move.due) &&
-                    text.take(',') && text.number(move.ns) && text.take(',') && read_flag(text, flags, kWait) &&
-                    text.take(']');
+                    text.take(',') && text.number(move.ns) && text.take(',') &&
+                    read_flag(text, flags, kWait | kClean) && text.take(']');
   move.wait = (flags & kWait) != 0;
+  move.clean = (flags & kClean) != 0;
   return read;
 }
 
@@ -120,7 +123,7 @@ void write_residency(std::string& out, const Residency& residency) {
   });
   write_list(out, "moves", residency.moves, [&](const Move& move) {
     out += number(move.stretch) + ", \"" + tier_name(move.to) + "\", " + number(move.at) + ", " + number(move.due);
-    out += ", " + number(move.ns) + ", " + number(move.wait ? kWait : 0);
+    out += ", " + number(move.ns) + ", " + number((move.wait ? kWait : 0) | (move.clean ? kClean : 0));
   });
   write_account(out, residency.account);
   out += "\n  }";

@@ -97,6 +97,7 @@ Result<void> check_moves(const Plan& plan) {
     if (move.at > move.due || move.due > residency.ops) return Error{which + "is due before it is asked for"};
     if (i != 0 && residency.moves[i - 1].at > move.at) return Error{which + "is out of order"};
     if (move.to == Tier::none) return Error{which + "goes nowhere"};
+    if (move.clean && move.to != Tier::slow) return Error{which + "drops a copy by fetching it"};
     moves_of[move.stretch].push_back(i);
   }
   for (std::size_t s = 0; s < moves_of.size(); ++s) {

@@ -58,7 +58,8 @@ class Maker {
                                  .at = move.at,
                                  .due = move.due,
                                  .ns = static_cast<std::uint64_t>(std::max(move.ns, 0.0)),
-                                 .wait = move.wait});
+                                 .wait = move.wait,
+                                 .clean = move.clean});
     }
     return std::move(stretch_of_);
   }

@@ -121,6 +121,7 @@ bool use_emulation() {
 
 void start_movers() {
   Tiers& t = g.tiers;
+  t.machine.keeps_copies = t.backend->keeps_copies();
   migrate::Options options;
   options.threads = static_cast<std::uint32_t>(g.knobs.movers);
   os::NodeMask cpus;  // the same lists, the same width

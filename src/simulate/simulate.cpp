@@ -1,6 +1,7 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace hearth::simulate {
 namespace {
@@ -141,6 +142,14 @@ class Run {
 
   void post(std::uint32_t index) {
     const Move& move = schedule_.moves[index];
+    // What it was asked for before and did not come to is not worth it any more.
+    for (Lane& lane : lanes_) {
+      std::erase_if(lane.queue, [&](std::uint32_t i) { return schedule_.moves[i].piece == move.piece; });
+    }
+    if (move.clean && machine_.keeps_copies) {
+      if (alive_[schedule_.pieces[move.piece].object] != 0) set_fast(move.piece, 0);
+      return;
+    }
     Lane& lane = lanes_[move.to == Tier::fast ? kFast : kSlow];
     const auto later = [&](std::uint32_t due, std::uint32_t other) { return due < schedule_.moves[other].due; };
     const auto place = std::upper_bound(lane.queue.begin(), lane.queue.end(), move.due, later);

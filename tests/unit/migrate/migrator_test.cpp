@@ -52,17 +52,9 @@ class RecordingBackend final : public tier::Backend {
     target = to;
     return moved;
   }
+  bool keeps_copies() const override { return drops; }
   bool drop_clean(Extent) override { return drops; }
-  bool forget(Extent pages) override {
-    forgotten.push_back(pages);
-    return true;
-  }
-  Moved move_dead(Extent pages, Tier to) override {
-    ++dead;
-    Moved moved = move(pages, to);
-    moved.bound = true;
-    return moved;
-  }
+  bool forget(Extent) override { return true; }
   int locate(const void* address, std::size_t count, Tier* tiers) override {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) + i * kPage;
@@ -81,8 +73,6 @@ class RecordingBackend final : public tier::Backend {
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> held_after{~std::uint64_t{0}};  // evictions beyond so many moves wait for a fetch
   std::atomic<bool> fetched{false};
-  std::vector<Extent> forgotten;  // by the thread that posts
-  std::atomic<int> dead{0};
   int error = 0;
   bool drops = false;
   bool blind = false;  // takes pages to be where they were to go
@@ -266,35 +256,6 @@ TEST_F(MigratorTest, CleanPagesAreDroppedWhereTheBackendCan) {
   EXPECT_TRUE(world.moves().empty());
   EXPECT_EQ(world.migrator.stats().dropped_clean_bytes, kUnit);
   EXPECT_EQ(world.pages.slow_bytes(), kUnit);
-}
-
-// The poster's own thread gives up what lies on the other tier, whole pages of the stretch alone, before anybody moves.
-TEST_F(MigratorTest, RenewingForgetsFirstAndBooksTheNewMemory) {
-  world.put(World::at(0, 2 * kPage), Tier::slow);
-  world.put(World::at(2 * kPage, 2 * kPage), Tier::fast);
-  world.put(World::at(4 * kPage, 4 * kPage), Tier::slow);
-  world.backend.blocked = true;
-  const Ticket ticket = world.migrator.renew({.pages = World::at(100, 7 * kPage), .to = Tier::fast});
-  ASSERT_EQ(world.backend.forgotten.size(), 2u);
-  EXPECT_EQ(world.backend.forgotten[0].begin(), World::kBase + kPage);
-  EXPECT_EQ(world.backend.forgotten[0].bytes, kPage);
-  EXPECT_EQ(world.backend.forgotten[1].begin(), World::kBase + 4 * kPage);
-  EXPECT_EQ(world.backend.forgotten[1].bytes, 3 * kPage);
-  EXPECT_TRUE(world.moves().empty());
-  world.backend.blocked = false;
-  EXPECT_EQ(world.migrator.wait(ticket, 10 * kSecond), Outcome::done);
-  EXPECT_EQ(world.backend.dead, 2);
-  EXPECT_EQ(world.pages.of(World::at(0, 8 * kPage)).fast, 8 * kPage);
-  EXPECT_EQ(world.pages.fast_bytes(), 8 * kPage);
-  EXPECT_EQ(world.pages.bound(World::at(5 * kPage, 1).address), Tier::fast);
-}
-
-TEST_F(MigratorTest, RenewedMemoryIsClaimedToo) {
-  world.pages.set_capacity(kPage);
-  world.put(World::at(0, 4 * kPage), Tier::slow);
-  const Ticket ticket = world.migrator.renew({.pages = World::at(0, 4 * kPage), .to = Tier::fast});
-  EXPECT_EQ(world.migrator.wait(ticket, 10 * kSecond), Outcome::full);
-  EXPECT_LE(world.pages.fast_peak(), kPage);
 }
 
 TEST_F(MigratorTest, CancelledBetweenTwoUnits) {

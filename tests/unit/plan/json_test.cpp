@@ -129,7 +129,7 @@ TEST(PlanJson, ResidencyIsReadAsItWasWritten) {
 TEST(PlanJson, DamagedResidencyIsRefused) {
   const std::string text = to_json(tiered());
   EXPECT_THAT(error_of(changed(text, "\"sentinel\"", "\"\"")), HasSubstr("without a policy"));
-  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5000, 1", "\"slow\", 1, 2, 5000, 2")), HasSubstr("no such flag"));
+  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5000, 1", "\"slow\", 1, 2, 5000, 4")), HasSubstr("no such flag"));
   EXPECT_NE(error_of(changed(text, "\"stretches\"", "\"streches\"")), "");
   // Cut anywhere: an error, never a plan and never a crash.
   const std::size_t begin = text.find("\"residency\"");
