@@ -205,6 +205,11 @@ class Emulated(Tiers):
                 self.assertEqual(steady["slow_bytes_used"] == 0, policy == "all-fast", tiers)
                 self.assertEqual("foreseen" in tiers, policy in ("sentinel", "tier-queue"), tiers)
 
+    def test_what_was_only_read_since_its_fetch_is_dropped(self):
+        for policy, capacity in EMULATED:
+            tiers = self.tiers(policy, capacity)
+            self.assertEqual(tiers["dropped_clean_bytes"] > 0, policy == "sentinel", tiers)
+
     def test_pages_move_as_they_are_used(self):
         for policy, capacity in EMULATED:
             self.assertEqual("lists" in self.tiers(policy, capacity), policy == "lru")
