@@ -42,6 +42,7 @@ class View {
   void head();
   void options();
   void plan();
+  void trials();
   void iteration();
   void classes();
   void lifetimes();
@@ -101,6 +102,22 @@ void View::options() {
   table.write(page_.text(), style_.width);
 }
 
+// What was measured, and what came of it.
+void View::trials() {
+  const auto found = document_.find("trials");
+  if (found == document_.end() || found->at("measured").empty() || found->at("measured")[0].at("step_ns") == 0) return;
+  std::string text = "tried in real steps:";
+  const char* between = " ";
+  for (const json& row : found->at("measured")) {
+    text += between + row.at("plan").get<std::string>() + " ";
+    text += row.at("step_ns") == 0 ? "(being measured)" : time_text(row.at("step_ns").get<double>());
+    if (row.at("kept").get<bool>()) text += " (kept)";
+    between = ", ";
+  }
+  const auto at = found->at("converged_at").get<std::uint64_t>();
+  line(text + (at == 0 ? "; more to be tried" : "; converged at iteration " + count_text(at)));
+}
+
 void View::plan() {
   const auto found = document_.find("plan");  // reports before there were plans have none
   if (found == document_.end() || !found->at("present").get<bool>()) return;
@@ -114,6 +131,7 @@ void View::plan() {
        (plan.at("from_file").get<bool>() ? ", from a file" : ""));
   line(count_of(plan.at("iterations")) + " iterations managed, " + count_of(plan.at("iterations_off")) +
        " of them off the plan; left " + count_of(plan.at("left")) + " times, moved " + count_of(plan.at("moved")));
+  trials();
   line("tensors: " + count_of(plan.at("taken")) + " in place, " + count_of(plan.at("left_to_heap")) +
        " left to the heap by the plan, " + count_of(plan.at("blocked")) + " found their place taken, " +
        count_of(plan.at("lost")) + " unknown to it");

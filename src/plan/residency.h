@@ -57,9 +57,10 @@ struct Move {
 struct Prediction {
   std::uint64_t step_ns = 0;
   std::uint64_t all_fast_ns = 0, all_slow_ns = 0;
-  std::uint64_t stall_ns = 0;      // of it, waiting for moves
-  std::uint64_t fast_peak = 0;     // bytes
-  std::uint64_t fast_average = 0;  // over time
+  std::uint64_t first_touch_ns = 0;  // with as much fast memory, taken by who comes first
+  std::uint64_t stall_ns = 0;        // of it, waiting for moves
+  std::uint64_t fast_peak = 0;       // bytes
+  std::uint64_t fast_average = 0;    // over time
 
   bool operator==(const Prediction&) const = default;
 };

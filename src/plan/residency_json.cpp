@@ -69,10 +69,12 @@ bool read_move(JsonText& text, Move& move) {
 }
 
 bool read_prediction(JsonText& text, Prediction& prediction) {
-  std::uint64_t* const members[] = {&prediction.step_ns,  &prediction.all_fast_ns, &prediction.all_slow_ns,
-                                    &prediction.stall_ns, &prediction.fast_peak,   &prediction.fast_average};
-  return text.object({"step_ns", "all_fast_ns", "all_slow_ns", "stall_ns", "fast_peak", "fast_average"},
-                     [&](std::uint32_t member) { return text.number(*members[member]); });
+  std::uint64_t* const members[] = {&prediction.step_ns,        &prediction.all_fast_ns, &prediction.all_slow_ns,
+                                    &prediction.first_touch_ns, &prediction.stall_ns,    &prediction.fast_peak,
+                                    &prediction.fast_average};
+  return text.object(
+      {"step_ns", "all_fast_ns", "all_slow_ns", "first_touch_ns", "stall_ns", "fast_peak", "fast_average"},
+      [&](std::uint32_t member) { return text.number(*members[member]); });
 }
 
 }  // namespace
@@ -109,7 +111,8 @@ void write_residency(std::string& out, const Residency& residency) {
   out += "{\n    \"policy\": " + quoted(residency.policy) + ", \"machine\": " + quoted(residency.machine);
   out += ", \"fast_capacity\": " + number(residency.fast_capacity);
   out += ",\n    \"prediction\": {\"step_ns\": " + number(p.step_ns) + ", \"all_fast_ns\": " + number(p.all_fast_ns);
-  out += ", \"all_slow_ns\": " + number(p.all_slow_ns) + ", \"stall_ns\": " + number(p.stall_ns);
+  out += ", \"all_slow_ns\": " + number(p.all_slow_ns) + ", \"first_touch_ns\": " + number(p.first_touch_ns);
+  out += ", \"stall_ns\": " + number(p.stall_ns);
   out += ", \"fast_peak\": " + number(p.fast_peak) + ", \"fast_average\": " + number(p.fast_average) + "}";
   out += ",\n    \"ops\": " + number(residency.ops) + ",\n    \"births\": [";
   for (std::size_t i = 0; i < residency.births.size(); ++i) out += (i == 0 ? "" : ", ") + number(residency.births[i]);

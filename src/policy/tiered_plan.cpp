@@ -49,6 +49,8 @@ plan::Prediction foresee(const Workload& workload, const tier::Machine& machine,
   foreseen.step_ns = whole(outcome.step_ns);
   foreseen.all_fast_ns = whole(simulate::all_fast_ns(workload, machine));
   foreseen.all_slow_ns = whole(simulate::all_slow_ns(workload, machine));
+  foreseen.first_touch_ns =
+      whole(simulate::simulate(workload, machine, schedule_first_touch(workload, schedule.capacity)).step_ns);
   foreseen.stall_ns = whole(outcome.stall_ns);
   foreseen.fast_peak = outcome.fast_peak;
   foreseen.fast_average = whole(outcome.fast_average);
@@ -61,9 +63,12 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
   looked_at.step_ns = options.step_ns;
   const Workload workload = simulate::make_workload(profile, looked_at);
   const auto allowed = static_cast<double>(options.fast_capacity);
+  tier::Machine reckoned = machine;
+  reckoned.move_to_fast /= options.slower_moves;
+  reckoned.move_to_slow /= options.slower_moves;
   double capacity = allowed;
   for (int round = 0;; ++round) {
-    simulate::Schedule chosen = schedule(options.policy, workload, machine, capacity);
+    simulate::Schedule chosen = schedule(options.policy, workload, reckoned, capacity);
     const std::vector<plan::Home> homes = homes_of(profile, workload, chosen);
     plan::PlanOptions how = options.plan;
     how.home_of = homes;

@@ -22,6 +22,7 @@ enum class Policy : std::uint8_t { sentinel, tier_queue };
 struct TierOptions {
   Policy policy = Policy::sentinel;
   std::uint64_t fast_capacity = 0;  // bytes
+  double slower_moves = 1;          // reckons with moves that are so many times slower than the machine's
   double step_ns = 0;               // what an iteration takes with everything fast; 0 = as in the profile
   plan::PlanOptions plan;
 };

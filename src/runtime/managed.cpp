@@ -31,7 +31,7 @@ void change_to(FollowedPlan& plan) {
   if (m.plan->follower.missed() != m.before.missed) return;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) {
     FollowedPlan& other = m.plans[i];
-    if (&other == m.plan || !other.follower.begins_like(m.plan->follower, bytes)) continue;
+    if (&other == m.plan || other.retired || !other.follower.begins_like(m.plan->follower, bytes)) continue;
     change_to(other);
     return;
   }
@@ -42,7 +42,7 @@ std::uint32_t change_plan() {
   Managed& m = g.managed;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) {
     FollowedPlan& other = m.plans[i];
-    if (&other == m.plan) continue;
+    if (&other == m.plan || other.retired) continue;
     const std::uint32_t entry = other.follower.take_over(m.plan->follower.wanted());
     if (entry == iteration::Follower::kLost) continue;
     change_to(other);

@@ -20,6 +20,16 @@ void remember_duration(std::uint64_t duration_ns) {
   ++g.duration_count;
 }
 
+// For slow memory, in one way or the other.
+std::uint64_t charged_so_far() { return g.tiers.charged_ns.load(std::memory_order_relaxed) + g.residence.waited_ns; }
+
+// `own_ns`: as long as it would have taken with everything fast.
+StepTime step_time(std::uint64_t now_ns) {
+  if (g.opened_ns == 0) return {};
+  const std::uint64_t ns = now_ns - g.opened_ns;
+  return {ns, ns - std::min(charged_so_far() - g.tiers.charged_before_ns, ns)};
+}
+
 // One unit of a move takes far less.
 constexpr std::uint64_t kMoversStopNs = 10'000'000'000;
 
@@ -208,15 +218,18 @@ void iteration_closed() {
     leave_managed("the profiled iteration was a part of a longer one");
   }
   count_shape(closed);
+  const StepTime step = step_time(now_ns);
   if (!profiling()) steady_iteration_closed();
-  if (managing()) managed_iteration_closed();
+  if (managing()) {
+    managed_iteration_closed(step);
+  } else {
+    trials_step(step.ns, step.own_ns, false);
+  }
   discard_idle_arena();
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {
-    // As long as it would have taken with everything fast.
-    const std::uint64_t charged = g.tiers.charged_ns.load(std::memory_order_relaxed) - g.tiers.charged_before_ns;
-    remember_duration(now_ns - g.opened_ns - std::min(charged, now_ns - g.opened_ns));
+    remember_duration(step.own_ns);
   }
   g.iteration.store(closed.number + 1, std::memory_order_relaxed);
   t_thread.op_index = 0;
@@ -227,7 +240,7 @@ void iteration_closed() {
   apply_level();
   if (!profiling()) refresh_report(now_ns);
   g.opened_ns = os::monotonic_ns();
-  g.tiers.charged_before_ns = g.tiers.charged_ns.load(std::memory_order_relaxed);
+  g.tiers.charged_before_ns = charged_so_far();
 }
 
 }  // namespace hearth::runtime

@@ -146,10 +146,13 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
     return false;
   }
   follow(*plan);
+  trials_begin();
   return true;
 }
 
-const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, std::size_t capacity) {
+// `step_ns`: what an iteration takes with everything fast.
+const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64_t step_ns, double slower_moves,
+                                    char* why, std::size_t capacity) {
   const Tiers& t = g.tiers;
   const bool queue = g.knobs.policy == config::PolicyName::tier_queue;
   const bool tiered = t.on && (queue || g.knobs.policy == config::PolicyName::sentinel);
@@ -160,7 +163,8 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, 
   options.min_bytes = g.min_bytes;
   // A little stays free for what no plan foresees.
   options.fast_capacity = t.pages.capacity() - t.pages.capacity() / kUnforeseen;
-  options.step_ns = g.profile.normal_ns;
+  options.step_ns = step_ns;
+  options.slower_moves = slower_moves;
   options.tier_queue = queue;
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
@@ -180,7 +184,7 @@ void adopt_profile(const iteration::Closed& closed) {
   }
   char why[256] = "";
   set_profiled_peak(profile->peak_bytes);
-  const plan::Sequence* sequence = make_sequence(*profile, why, sizeof why);
+  const plan::Sequence* sequence = make_sequence(*profile, g.profile.normal_ns, 1, why, sizeof why);
   adopt(sequence, closed.signature, why);
 }
 
@@ -232,6 +236,7 @@ void give_back_what_the_heap_kept() {
   if (g.managed.settling != 0) return;
   fill_room();
   steady_begins();
+  trials_settled();
 }
 
 namespace {
@@ -287,8 +292,9 @@ void move_or_leave(Course course) {
 
 }  // namespace
 
-void managed_iteration_closed() {
+void managed_iteration_closed(const StepTime& step) {
   Managed& m = g.managed;
+  const bool settled = m.settling == 0;
   if (m.owner.load(std::memory_order_relaxed) != t_thread.number) {
     leave_managed("another thread runs the iterations now");
     return;
@@ -307,6 +313,32 @@ void managed_iteration_closed() {
   } else if (m.score_blocked > kScoreLimit) {
     move_or_leave(course);
   }
+  if (settled && managing()) trials_step(step.ns, step.own_ns, course == Course::on_plan);
+}
+
+bool replan(std::uint64_t step_ns, double slower_moves) {
+  const profile::Profile* profile = made_profile();
+  FollowedPlan* former = g.managed.plan;
+  if (profile == nullptr || former == nullptr) return false;
+  char why[256] = "";
+  const plan::Sequence* sequence = make_sequence(*profile, step_ns, slower_moves, why, sizeof why);
+  FollowedPlan* made = sequence != nullptr ? add_plan(*sequence, former->signature) : nullptr;
+  if (made == nullptr) return false;
+  follow_again(*made);
+  return true;
+}
+
+void follow_again(FollowedPlan& plan) {
+  Managed& m = g.managed;
+  if (m.plan != nullptr) m.plan->retired = true;
+  plan.retired = false;
+  follow(plan);
+}
+
+std::uint32_t plans_followed() {
+  const Managed& m = g.managed;
+  return static_cast<std::uint32_t>(
+      std::count_if(m.plans, m.plans + m.plan_count, [](const FollowedPlan& plan) { return !plan.retired; }));
 }
 
 void discard_idle_arena() {
@@ -318,14 +350,21 @@ void discard_idle_arena() {
   m.idle_pages = false;
 }
 
-void leave_managed(const char* because) {
+void pause_managed() {
   Managed& m = g.managed;
-  if (!managing()) return;
   m.owner.store(Managed::kNobody, std::memory_order_release);
   leave_residency();
   g.phase.store(Phase::observe, std::memory_order_release);
   g.detector.forget_period();
   m.idle_pages = true;
+  g.heap.keep(arena::Keep::peak);
+}
+
+void leave_managed(const char* because) {
+  Managed& m = g.managed;
+  if (!managing()) return;
+  pause_managed();
+  trials_end();
   ++m.left;
   m.again = m.left <= kMostLeaves;
   m.watched = m.watched_planned = 0;
@@ -338,8 +377,9 @@ void leave_managed(const char* because) {
 bool has_plan(const iteration::Signature& signature) {
   const Managed& m = g.managed;
   return std::any_of(m.plans, m.plans + m.plan_count, [&](const FollowedPlan& plan) {
-    return plan.signature == signature || (signature.op_count == 0 && plan.signature.exact == signature.exact &&
-                                           plan.signature.allocation_count == signature.allocation_count);
+    return !plan.retired &&
+           (plan.signature == signature || (signature.op_count == 0 && plan.signature.exact == signature.exact &&
+                                            plan.signature.allocation_count == signature.allocation_count));
   });
 }
 

@@ -237,12 +237,11 @@ void residency_due() {
     if (pages.bytes == 0) continue;
     // What was asked for before and is not over is not worth it any more.
     if (r.last[move.stretch]) g.tiers.migrator.cancel(r.last[move.stretch]);
-    r.tickets[r.next] =
-        g.tiers.migrator.post({.pages = pages,
-                               .to = move.to,
-                               .deadline_ns = now + move.ns,
-                               .clean = move.clean,
-                               .over_ns = lateness_asked(r.next)});
+    r.tickets[r.next] = g.tiers.migrator.post({.pages = pages,
+                                               .to = move.to,
+                                               .deadline_ns = now + move.ns,
+                                               .clean = move.clean,
+                                               .over_ns = lateness_asked(r.next)});
     r.last[move.stretch] = r.tickets[r.next];
     ++r.asked;
   }

@@ -23,6 +23,7 @@
 #include "runtime/managed.h"
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
+#include "runtime/trials.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
 
@@ -114,6 +115,7 @@ struct Runtime {
   Managed managed{};
   Tiers tiers{};
   Residence residence{};
+  Trials trials{};
   Lateness lateness{};
 
   hearth_adapter adapter{};
