@@ -78,6 +78,9 @@ void show_steps(TextPage& page, const json& tiers) {
   std::string text = "of " + count_of(*moves) + " planned moves " + count_text(late) + " came late";
   if (late != 0) text += ", by " + time_text(steady->at("late_ns").get<double>() / static_cast<double>(late)) + " each";
   page.line(text);
+  if (!steady->contains("waits_tried") || steady->at("waits_tried") == 0) return;
+  page.line("late fetches tried both ways: " + count_of(steady->at("waits_tried")) +
+            ", of which the program waits for " + count_of(steady->at("waits_worth")));
 }
 
 void show_lists(TextPage& page, const json& tiers) {

@@ -27,6 +27,7 @@ struct SteadyFacts {
   std::uint64_t waited_ns = 0;  // of the program for moves
   std::uint64_t charged_ns = 0, slow_bytes_used = 0;
   std::uint64_t moves = 0, late = 0, late_ns = 0;  // of the plan; not over when they were due, and how long then
+  std::uint64_t waits_tried = 0, waits_worth = 0;  // fetches that came late: decided by trial, and now waited for
 };
 
 // How often a planned move was asked for, was not over when it was due, and for how long it went on then, in all and at

@@ -52,6 +52,8 @@ void write_steady(JsonWriter& json, const SteadyFacts& steady) {
   json.member("moves", steady.moves);
   json.member("late", steady.late);
   json.member("late_ns", steady.late_ns);
+  json.member("waits_tried", steady.waits_tried);
+  json.member("waits_worth", steady.waits_worth);
   json.end_object();
 }
 

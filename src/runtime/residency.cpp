@@ -77,8 +77,8 @@ bool make_room(const plan::Sequence& sequence) {
   const std::uint64_t wanted = std::max({plan.stretches.size(), plan.moves.size(), sequence.sizes.size()}) + 1;
   if (wanted <= r.allocated) return true;
   const std::uint64_t count = wanted + wanted / 2;
-  const bool mapped = map_rows(r.stretches, count) && map_rows(r.last, count) && map_rows(r.tickets, count) &&
-                      map_rows(r.by_due, count) && map_rows(r.first_stretch, count);
+  const bool mapped = map_rows(r.stretches, count) && map_rows(r.last, count) && map_rows(r.last_fetch, count) &&
+                      map_rows(r.tickets, count) && map_rows(r.by_due, count) && map_rows(r.first_stretch, count);
   r.allocated = mapped ? count : 0;
   return mapped;
 }
@@ -90,6 +90,7 @@ void find_stretches(const plan::Sequence& sequence, Live* live, std::uint32_t co
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
   std::fill_n(r.first_stretch, sequence.sizes.size(), Residence::kNever);
   std::fill_n(r.last, plan.stretches.size(), migrate::Ticket{});
+  std::fill_n(r.last_fetch, plan.stretches.size(), Residence::kNever);
   std::fill_n(r.tickets, plan.moves.size(), migrate::Ticket{});
   r.missing = 0;
   for (std::uint32_t i = 0; i < plan.stretches.size(); ++i) {
@@ -188,9 +189,10 @@ void look_at(std::uint32_t index) {
   migrate::Migrator& movers = g.tiers.migrator;
   if (!ticket || movers.outcome(ticket) != migrate::Outcome::pending) return;
   ++r.late;
-  lateness_overdue(index, os::monotonic_ns());
-  if (!r.plan->moves[index].wait) return;
   const std::uint64_t begin = os::monotonic_ns();
+  lateness_overdue(index, begin);
+  const Move& move = r.plan->moves[index];
+  if (!move.wait && (move.to != Tier::fast || !waits_late(index, begin))) return;
   movers.wait(ticket, kPatienceNs);
   r.waited_ns += os::monotonic_ns() - begin;
 }
@@ -201,7 +203,10 @@ void settle_residency(const plan::Sequence& sequence) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
-  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !lateness_begins(plan.moves.size())) return;
+  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !lateness_begins(plan.moves.size()) ||
+      !waits_begin(plan.moves.size())) {
+    return;
+  }
   if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
   const std::uint32_t limit = g.registry.slot_limit();
   const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
@@ -243,6 +248,11 @@ void residency_due() {
                                                .clean = move.clean,
                                                .over_ns = lateness_asked(r.next)});
     r.last[move.stretch] = r.tickets[r.next];
+    if (move.to == Tier::fast) {
+      r.last_fetch[move.stretch] = r.next;
+    } else if (r.last_fetch[move.stretch] != Residence::kNever) {
+      waits_used(r.last_fetch[move.stretch], now);
+    }
     ++r.asked;
   }
   for (; r.next_due < plan.moves.size() && plan.moves[r.by_due[r.next_due]].due <= r.clock; ++r.next_due) {
@@ -302,6 +312,7 @@ void residency_iteration_closed() {
   r.clock = Residence::kNever - 1;
   if (r.clock >= r.next_at) residency_due();
   lateness_iteration_closed();
+  waits_iteration_closed();
   begin_iteration();
 }
 

@@ -26,6 +26,7 @@ struct Residence {
   const plan::Residency* plan = nullptr;   // null: the policy places pages by itself (tiers.h)
   tier::Extent* stretches = nullptr;       // addresses; 0 bytes where the tensor was not found
   migrate::Ticket* last = nullptr;         // of each stretch: its latest move
+  std::uint32_t* last_fetch = nullptr;     // of each stretch: its latest fetch, in moves; kNever: none yet
   migrate::Ticket* tickets = nullptr;      // of each move, of this iteration or the last
   std::uint32_t* by_due = nullptr;         // moves in order of `due`
   std::uint32_t* first_stretch = nullptr;  // of each entry; kNever: it has no pages of its own

@@ -24,6 +24,7 @@
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
 #include "runtime/trials.h"
+#include "runtime/waits.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
 
@@ -116,6 +117,7 @@ struct Runtime {
   Tiers tiers{};
   Residence residence{};
   Trials trials{};
+  Waits waits{};
   Lateness lateness{};
 
   hearth_adapter adapter{};

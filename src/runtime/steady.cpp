@@ -52,7 +52,9 @@ void add_steady_facts(report::TierFacts& tiers) {
                   s.end.slow_bytes_used - s.begin.slow_bytes_used,
                   s.end.moves - s.begin.moves,
                   s.end.late - s.begin.late,
-                  s.end.late_ns - s.begin.late_ns};
+                  s.end.late_ns - s.begin.late_ns,
+                  g.waits.decided,
+                  g.waits.worth};
   if (g.residence.plan == nullptr) return;
   const plan::Prediction& foreseen = g.residence.plan->prediction;
   tiers.foreseen = {true,

@@ -18,6 +18,7 @@ using Stage = Trials::Stage;
 
 // In hundredths.
 constexpr std::uint64_t kQuicker = 1;      // what stays must be, by so much
+constexpr std::uint64_t kWithout = 5;      // no plan must be quicker by so much: it is the last that is tried
 constexpr std::uint64_t kOtherTime = 5;    // of the step: worth a plan of its own
 constexpr std::uint64_t kUnforeseen = 3;   // longer than foreseen
 constexpr std::uint64_t kSuspicious = 10;  // longer than before the plan
@@ -114,10 +115,18 @@ void no_plan_measured() {
   Trials& t = g.trials;
   TrialFacts::Row& row = t.facts.rows[t.facts.count - 1];
   row.step_ns = median(t.step_ns);
-  if (row.step_ns + percent(t.best_ns, kQuicker) > t.best_ns) {
-    follow_again(*t.best);
-    return converge();
-  }
+  follow_again(*t.best);
+  if (row.step_ns + percent(t.best_ns, kWithout) > t.best_ns) return converge();
+  t.stage = Stage::settling_again;
+}
+
+// Was it the plan, or what else went on at that time?
+void again_measured() {
+  Trials& t = g.trials;
+  const TrialFacts::Row& row = t.facts.rows[t.facts.count - 1];
+  t.best_ns = std::min(t.best_ns, median(t.step_ns));
+  if (row.step_ns + percent(t.best_ns, kWithout) > t.best_ns) return converge();
+  pause_managed();
   keep_only(t.facts.count - 1);
   text::Buffer<sizeof(Degradation::cause)> cause;
   cause << "a step takes " << t.best_ns / 1000 << " us with the plan and " << row.step_ns / 1000 << " without";
@@ -140,20 +149,21 @@ void trials_begin() {
 
 void trials_settled() {
   Trials& t = g.trials;
-  if (t.stage != Stage::settling) return;
-  t.stage = Stage::measuring;
+  if (t.stage != Stage::settling && t.stage != Stage::settling_again) return;
+  t.stage = t.stage == Stage::settling ? Stage::measuring : Stage::again;
   t.count = 0;
 }
 
 void trials_step(std::uint64_t step_ns, std::uint64_t own_ns, bool on_plan) {
   Trials& t = g.trials;
-  if (t.stage != Stage::measuring && t.stage != Stage::unmanaged) return;
-  if (!on_plan && t.stage == Stage::measuring) return;
+  const bool managed = t.stage == Stage::measuring || t.stage == Stage::again;
+  if (managed ? !on_plan : t.stage != Stage::unmanaged) return;
   t.step_ns[t.count] = step_ns;
   t.own_ns[t.count] = own_ns;
   if (++t.count < Trials::kSteps) return;
   t.count = 0;
   if (t.stage == Stage::measuring) return plan_measured();
+  if (t.stage == Stage::again) return again_measured();
   no_plan_measured();
 }
 
