@@ -80,7 +80,9 @@ void lateness_iteration_closed() {
   const Lateness& l = g.lateness;
   for (std::uint32_t i = 0; i < l.count && l.open != 0; ++i) {
     if (l.overdue_ns[i] == 0) continue;
-    if (const std::uint64_t over = l.over_ns[i].load(std::memory_order_relaxed); over != 0) close(i, over);
+    // An end before that is of an earlier request.
+    if (const std::uint64_t over = l.over_ns[i].load(std::memory_order_relaxed); over >= l.overdue_ns[i])
+      close(i, over);
   }
 }
 
