@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/report_file.h"
@@ -21,7 +22,6 @@ using report::time_text;
 using Align = Table::Align;
 
 constexpr std::size_t kColumns = 64;  // of the timeline
-constexpr std::size_t kWindows = 2;   // told in a cell
 
 double number(const ReportTable& table, std::size_t row, const char* column) {
   return table.cell(row, column).get<double>();
@@ -32,18 +32,23 @@ std::string text(const ReportTable& table, std::size_t row, const char* column) 
 }
 
 std::string bytes_or_dash(double bytes) { return bytes > 0 ? bytes_text(bytes) : "-"; }
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 std::string time_or_dash(double ns) { return ns > 0 ? time_text(ns) : "-"; }
 
-// "0-12, 40-52, ..."
+// "0-12", "0-12 +1": and another one.
 std::string windows_text(const json& windows, std::uint32_t ops) {
   if (windows.empty()) return "-";
   if (windows.size() == 1 && windows[0][0] == 0 && windows[0][1] == ops) return "all";
-  std::string told;
-  for (std::size_t i = 0; i < windows.size() && i < kWindows; ++i) {
-    told += (i == 0 ? "" : ", ") + windows[i][0].dump() + "-" + windows[i][1].dump();
-  }
-  return windows.size() > kWindows ? told + ", ..." : told;
+  const std::string told = windows[0][0].dump() + "-" + windows[0][1].dump();
+  return windows.size() > 1 ? told + " +" + std::to_string(windows.size() - 1) : told;
+}
+
+// "mm in encoder": PyTorch's own ops go without their namespace, since there is little room.
+std::string born_in(const ReportTable& tensors, std::size_t row) {
+  constexpr std::string_view kOwn = "aten::";
+  std::string op = report::op_text(text(tensors, row, "made_by"));
+  if (op.starts_with(kOwn)) op.erase(0, kOwn.size());
+  const std::string module = text(tensors, row, "module");
+  return (op.empty() ? "-" : op) + (module.empty() ? "" : " in " + module);
 }
 
 plan::Reason reason_named(const std::string& name) {
@@ -57,8 +62,8 @@ std::string why(const ReportTable& tensors, std::size_t row) {
   const plan::Reason reason = reason_named(text(tensors, row, "reason"));
   const std::string told = plan::reason_text(reason);
   if (reason == plan::Reason::moves) {
-    return told + ": fast in " + count_text(tensors.cell(row, "fast_uses").get<std::uint64_t>()) + " of " +
-           count_text(tensors.cell(row, "uses").get<std::uint64_t>()) + " uses";
+    return told + ", " + count_text(tensors.cell(row, "fast_uses").get<std::uint64_t>()) + " of " +
+           count_text(tensors.cell(row, "uses").get<std::uint64_t>()) + " uses fast";
   }
   if (reason != plan::Reason::partly) return told;
   const double bytes = number(tensors, row, "bytes");
@@ -79,14 +84,13 @@ class View {
     page_.heading("What lives where, by class (foreseen of one step)");
     Table table({{"lifetime", Align::left},
                  {"touches/byte"},
-                 {"bytes"},
-                 {"always fast"},
+                 {"fast"},
                  {"moves"},
                  {"slow"},
                  {"gain"},
-                 {"more possible"},
+                 {"possible"},
                  {"moved"},
-                 {"fast on average"}});
+                 {"average"}});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       double slow = 0;
       for (const plan::Reason reason : {plan::Reason::no_gain, plan::Reason::seldom, plan::Reason::no_room,
@@ -95,10 +99,9 @@ class View {
       }
       const double moves = number(rows, i, "moves") + number(rows, i, "partly");
       table.add({text(rows, i, "lifetime"), bucket(rows.cell(i, "frequency").get<std::uint32_t>()),
-                 bytes_text(number(rows, i, "bytes")), bytes_or_dash(number(rows, i, "stays")), bytes_or_dash(moves),
-                 bytes_or_dash(slow), time_or_dash(number(rows, i, "gain_ns")),
-                 time_or_dash(number(rows, i, "possible_ns")), bytes_or_dash(number(rows, i, "moved_bytes")),
-                 bytes_or_dash(number(rows, i, "fast_average_bytes"))});
+                 bytes_or_dash(number(rows, i, "stays")), bytes_or_dash(moves), bytes_or_dash(slow),
+                 time_or_dash(number(rows, i, "gain_ns")), time_or_dash(number(rows, i, "possible_ns")),
+                 bytes_or_dash(number(rows, i, "moved_bytes")), bytes_or_dash(number(rows, i, "fast_average_bytes"))});
     }
     table.write(page_.text(), page_.style().width);
     reasons(rows);
@@ -115,6 +118,10 @@ class View {
         told += (told.empty() ? "" : "; ") + std::string(plan::reason_text(reason)) + " " + bytes_text(bytes);
     }
     if (!told.empty()) page_.wrapped("why: " + told);
+    page_.wrapped(
+        "gain: by what a step is shorter than were all of it slow; possible: by what it would be shorter still, were "
+        "all "
+        "of it fast; average: what it takes of the fast tier, over the time of a step");
   }
 
   void tensors() {
@@ -124,16 +131,13 @@ class View {
     Table table({{"bytes"},
                  {"class", Align::left},
                  {"born in", Align::left, true},
-                 {"module", Align::left, true},
                  {"gain"},
                  {"moved"},
-                 {"fast on average"},
+                 {"average"},
                  {"fast in ops", Align::left},
                  {"why", Align::left}});
     for (std::size_t i = 0; i < std::min(rows.size(), page_.style().top); ++i) {
-      const std::string module = text(rows, i, "module");
-      table.add({bytes_text(number(rows, i, "bytes")), text(rows, i, "lifetime"),
-                 or_dash(report::op_text(text(rows, i, "made_by"))), or_dash(module),
+      table.add({bytes_text(number(rows, i, "bytes")), text(rows, i, "lifetime"), born_in(rows, i),
                  time_or_dash(number(rows, i, "gain_ns")), bytes_or_dash(number(rows, i, "moved_bytes")),
                  bytes_or_dash(number(rows, i, "fast_average_bytes")), windows_text(rows.cell(i, "windows"), ops_),
                  why(rows, i)});
@@ -236,9 +240,7 @@ class View {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto first = rows.cell(i, "first_stretch").get<std::uint64_t>();
       if (stretch < first || stretch >= first + rows.cell(i, "stretches").get<std::uint64_t>()) continue;
-      const std::string module = text(rows, i, "module");
-      return text(rows, i, "lifetime") + " " + report::op_text(text(rows, i, "made_by")) +
-             (module.empty() ? "" : " in " + module);
+      return text(rows, i, "lifetime") + ": " + born_in(rows, i);
     }
     return "one of the smaller ones";
   }

@@ -61,17 +61,17 @@ void show_steps(TextPage& page, const json& tiers) {
     std::string text = "a step: " + time_text(expected) + " foreseen";
     if (measured && expected > 0)
       text += ", " + time_text(step) + " measured (" + difference_text(step, expected) + ")";
-    page.line(text + "; foreseen all fast " + time_of(foreseen->at("all_fast_ns")) + ", all slow " +
-              time_of(foreseen->at("all_slow_ns")));
+    page.wrapped(text + "; foreseen all fast " + time_of(foreseen->at("all_fast_ns")) + ", all slow " +
+                 time_of(foreseen->at("all_slow_ns")));
   } else if (measured) {
     page.line("a step: " + time_text(step) + " measured");
   }
   if (!measured) return;
   const auto each = [&](const char* name) { return steady->at(name).get<double>() / count; };
-  page.line("since all has settled, " + count_of(steady->at("iterations")) +
-            " iterations: " + bytes_of(steady->at("fast_average_bytes")) + " fast on average; a step moved " +
-            bytes_text(each("to_fast_bytes")) + " to fast and " + bytes_text(each("to_slow_bytes")) +
-            " to slow, waited " + time_text(each("waited_ns")) + " for moves");
+  page.wrapped("since all has settled, " + count_of(steady->at("iterations")) +
+               " iterations: " + bytes_of(steady->at("fast_average_bytes")) + " fast on average; a step moved " +
+               bytes_text(each("to_fast_bytes")) + " to fast and " + bytes_text(each("to_slow_bytes")) +
+               " to slow, waited " + time_text(each("waited_ns")) + " for moves");
   const auto moves = steady->find("moves");
   if (moves == steady->end() || *moves == 0) return;
   const auto late = steady->at("late").get<std::uint64_t>();
@@ -86,9 +86,9 @@ void show_steps(TextPage& page, const json& tiers) {
 void show_lists(TextPage& page, const json& tiers) {
   const auto lists = tiers.find("lists");
   if (lists == tiers.end()) return;
-  page.line("lists: " + bytes_of(lists->at("active_bytes")) + " active, " + bytes_of(lists->at("inactive_bytes")) +
-            " inactive; of " + count_of(lists->at("accesses")) + " accesses " + count_of(lists->at("activated")) +
-            " made active, " + count_of(lists->at("deactivated")) + " sent back");
+  page.wrapped("lists: " + bytes_of(lists->at("active_bytes")) + " active, " + bytes_of(lists->at("inactive_bytes")) +
+               " inactive; of " + count_of(lists->at("accesses")) + " accesses " + count_of(lists->at("activated")) +
+               " made active, " + count_of(lists->at("deactivated")) + " sent back");
   page.line("units of 64 KiB: " + count_of(lists->at("promotions")) + " promoted, " + count_of(lists->at("demotions")) +
             " demoted, " + count_of(lists->at("held_back")) + " held back");
 }

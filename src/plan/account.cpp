@@ -29,13 +29,13 @@ const char* reason_text(Reason reason) {
     case Reason::stays:
       return "fast all its life";
     case Reason::moves:
-      return "moved";
+      return "moves";
     case Reason::partly:
       return "fast in part";
     case Reason::no_gain:
-      return "in place: gains nothing";
+      return "no gain: in place";
     case Reason::seldom:
-      return "in place: used too seldom";
+      return "too seldom: in place";
     case Reason::no_room:
       return "no room";
     case Reason::no_time:
