@@ -47,13 +47,27 @@ TEST_F(JsonReport, HoldsTheRun) {
   EXPECT_EQ(report.at("degradations").at(0).at("cause"), "perf_event_open: EACCES");
 }
 
+TEST_F(JsonReport, TellsWhatWasTriedInRealSteps) {
+  EXPECT_EQ(report_of(facts, &profile).at("trials"), json({{"converged_at", 0}, {"measured", json::array()}}));
+  TrialFacts& trials = facts.live.trials;
+  trials.rows[0] = {TrialFacts::What::planned, 9, 7, false};
+  trials.rows[1] = {TrialFacts::What::no_plan, 8, 0, true};
+  trials.count = 2;
+  trials.converged_at = 33;
+  const json told = report_of(facts, &profile).at("trials");
+  EXPECT_EQ(told.at("converged_at"), 33);
+  const json planned = {{"plan", "as profiled"}, {"step_ns", 9}, {"foreseen_ns", 7}, {"kept", false}};
+  const json without = {{"plan", "no plan"}, {"step_ns", 8}, {"foreseen_ns", 0}, {"kept", true}};
+  EXPECT_EQ(told.at("measured"), json::array({planned, without}));
+}
+
 TEST_F(JsonReport, HoldsWhatTheTiersCost) {
   TierFacts& tiers = facts.live.tiers;
   tiers.present = true;
   tiers.backend = "emulated";
   tiers.how = "";
   tiers.policy = "first-touch";
-  tiers.steady = {7, 70, 1000, 20, 30, 40, 50, 60, 70, 80, 90};
+  tiers.steady = {7, 70, 1000, 20, 30, 40, 50, 60, 70, 80, 90, 4, 3};
   json of = report_of(facts, &profile).at("tiers");
   EXPECT_FALSE(of.contains("lists"));
   EXPECT_FALSE(of.contains("foreseen"));
@@ -67,7 +81,9 @@ TEST_F(JsonReport, HoldsWhatTheTiersCost) {
                                    {"slow_bytes_used", 60},
                                    {"moves", 70},
                                    {"late", 80},
-                                   {"late_ns", 90}}));
+                                   {"late_ns", 90},
+                                   {"waits_tried", 4},
+                                   {"waits_worth", 3}}));
   tiers.by_access = true;
   tiers.lists = {1, 2, 3, 4, 5, 6, 7, 8};
   tiers.foreseen = {true, 11, 12, 13, 14, 15, 16};
