@@ -84,11 +84,12 @@ struct Managed {
   std::uint32_t moved = 0;            // how often the plan moved to fresh addresses
   struct {
     std::uint64_t rounds = 0, missed = 0, lost = 0, taken = 0, blocked = 0, allocations = 0;
-  } before;                 // at the end of the last iteration
-  std::uint64_t told = 0;   // allocations that the detector knows of
-  bool again = false;       // a profile of another shape is wanted
-  bool file_tried = false;  // HEARTH_PLAN
-  bool idle_pages = false;  // the arena has memory though nobody follows a plan
+  } before;                   // at the end of the last iteration
+  std::uint64_t strange = 0;  // hash of the sizes that the plan did not know, of this iteration
+  std::uint64_t told = 0;     // allocations that the detector knows of
+  bool again = false;         // a profile of another shape is wanted
+  bool file_tried = false;    // HEARTH_PLAN
+  bool idle_pages = false;    // the arena has memory though nobody follows a plan
 };
 
 // The owner's way of a tensor; null: take the usual way.
@@ -120,7 +121,7 @@ struct StepTime {
   std::uint64_t ns = 0, own_ns = 0;
 };
 // The plan's iteration is over: judges it.
-void managed_iteration_closed(const StepTime& step);
+void managed_iteration_closed(const StepTime& step, const iteration::Closed& closed);
 // A plan made anew from the same profile takes the place of the one that is followed (policy/tiered_plan.h). False if
 // there is none.
 bool replan(std::uint64_t step_ns, double slower_moves);

@@ -30,6 +30,14 @@ StepTime step_time(std::uint64_t now_ns) {
   return {ns, ns - std::min(charged_so_far() - g.tiers.charged_before_ns, ns)};
 }
 
+// The first iterations of a loop take longer, or far longer, than all that come: what is alike are the last ones.
+std::uint64_t usual_duration() {
+  const std::uint32_t count = g.duration_count;
+  if (count == 0) return 0;
+  const std::uint64_t last = g.durations_ns[(count - 1) % kDurations];
+  return count == 1 ? last : std::min(last, g.durations_ns[(count - 2) % kDurations]);
+}
+
 // One unit of a move takes far less.
 constexpr std::uint64_t kMoversStopNs = 10'000'000'000;
 
@@ -112,7 +120,7 @@ void start_guard() {
 void begin_profile(std::uint64_t number) {
   ++g.profile.attempts;
   g.profile.number = number;
-  g.profile.normal_ns = median_duration();
+  g.profile.normal_ns = usual_duration();
   if (!g.log_ready && !(g.log_ready = g.log.init(g.knobs.events))) {
     degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v");
     log::warn("no address space for the event log (HEARTH_EVENTS); running without a profile");
@@ -221,7 +229,7 @@ void iteration_closed() {
   const StepTime step = step_time(now_ns);
   if (!profiling()) steady_iteration_closed();
   if (managing()) {
-    managed_iteration_closed(step);
+    managed_iteration_closed(step, closed);
   } else {
     trials_step(step.ns, step.own_ns, false);
   }

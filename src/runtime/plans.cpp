@@ -21,8 +21,10 @@ namespace {
 // An iteration is off its plan when one in four of its allocations came unexpected, or one in eight found its place
 // taken, and more than a few did; the heap serves those just as well.
 constexpr std::uint64_t kShareUnexpected = 4;
-// A plan that says what lies on which tier is worth more than the heap, which knows nothing of that: one in two.
+// A plan that says what lies on which tier is worth more than the heap, which knows nothing of that: one in two, unless
+// iterations like that have come so often that they may have a plan of their own.
 constexpr std::uint64_t kShareUnexpectedOfTiers = 2;
+constexpr std::uint32_t kRecurs = 3;
 constexpr std::uint64_t kFewestUnexpected = 3;
 constexpr std::uint64_t kShareBlocked = 8;
 constexpr std::uint64_t kFewestBlocked = 8;
@@ -55,6 +57,7 @@ std::uint64_t allocations_seen() {
 void remember_counters() {
   Managed& m = g.managed;
   const iteration::Follower& follower = m.plan->follower;
+  m.strange = 0;
   m.before = {follower.rounds(), follower.missed(), m.lost.get(), m.taken.get(), m.blocked.get(), allocations_seen()};
 }
 
@@ -122,7 +125,7 @@ void follow(FollowedPlan& plan) {
   m.settling = kSettling;
   g.heap.keep(arena::Keep::nothing);
   g.heap.trim();
-  place_plan();
+  place_plan(true);
   g.phase.store(Phase::managed, std::memory_order_release);
   m.owner.store(t_thread.number, std::memory_order_release);
 }
@@ -219,9 +222,10 @@ iteration::Signature signature_so_far() {
   iteration::Signature signature = m.plan->signature;
   const std::uint64_t off = m.plan->follower.missed() - m.before.missed;
   if (off != 0) {
-    // Not the planned iteration; like another one that left the plan as often.
+    // Not the planned iteration; like another one that left the plan as often, for the same sizes.
     const std::uint64_t allocations = allocations_seen() - m.before.allocations;
-    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations);
+    signature.exact =
+        iteration::rolled(iteration::rolled(iteration::rolled(signature.exact, off), m.strange), allocations);
     signature.allocation_count = static_cast<std::uint32_t>(allocations);
   }
   return signature;
@@ -244,7 +248,7 @@ namespace {
 // How an iteration went against its plan.
 enum class Course : std::uint8_t { on_plan, elsewhere, blocked, mostly_blocked };
 
-Course course_of_iteration() {
+Course course_of_iteration(bool recurs) {
   const Managed& m = g.managed;
   const iteration::Follower& follower = m.plan->follower;
   const std::uint64_t missed = follower.missed() - m.before.missed;
@@ -252,7 +256,7 @@ Course course_of_iteration() {
   const std::uint64_t size = follower.size();
   const bool nothing_taken = m.taken.get() == m.before.taken && m.plan->sequence->planned > 0;
   const bool tiers = m.plan->sequence->plan.residency.present();
-  const std::uint64_t most = size / (tiers ? kShareUnexpectedOfTiers : kShareUnexpected);
+  const std::uint64_t most = size / (tiers && !recurs ? kShareUnexpectedOfTiers : kShareUnexpected);
   if (missed > std::max(kFewestUnexpected, most)) return Course::elsewhere;
   if (nothing_taken && unfree == 0) return Course::elsewhere;
   if (unfree <= std::max(kFewestBlocked, size / kShareBlocked)) return Course::on_plan;
@@ -260,9 +264,9 @@ Course course_of_iteration() {
 }
 
 // Weighs the iteration that is over.
-Course judge_iteration() {
+Course judge_iteration(bool recurs) {
   Managed& m = g.managed;
-  const Course course = course_of_iteration();
+  const Course course = course_of_iteration(recurs);
   const auto weigh = [](std::uint32_t score, bool bad) { return bad ? score + kOffWeighs : score - (score != 0); };
   m.score = weigh(m.score, course == Course::elsewhere);
   m.score_blocked = weigh(m.score_blocked, course >= Course::blocked);
@@ -287,19 +291,19 @@ void move_or_leave(Course course) {
   ++m.moved;
   m.moved_at = m.iterations;
   m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
-  place_plan();
+  place_plan(true);
 }
 
 }  // namespace
 
-void managed_iteration_closed(const StepTime& step) {
+void managed_iteration_closed(const StepTime& step, const iteration::Closed& closed) {
   Managed& m = g.managed;
   const bool settled = m.settling == 0;
   if (m.owner.load(std::memory_order_relaxed) != t_thread.number) {
     leave_managed("another thread runs the iterations now");
     return;
   }
-  const Course course = judge_iteration();
+  const Course course = judge_iteration(closed.times_seen >= kRecurs);
   m.plan->follower.restart();
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();

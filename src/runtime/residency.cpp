@@ -144,7 +144,7 @@ void wait_for_all() {
 
 // First what leaves the fast tier, then the rest: what the plan does not name lies fast. Entries with pages of their
 // own find their place when they are born.
-void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
+void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count, bool patient) {
   const Residence& r = g.residence;
   const plan::Plan& plan = sequence.plan;
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
@@ -155,7 +155,7 @@ void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t 
     }
   };
   bring_all(Tier::slow);
-  wait_for_all();
+  if (patient) wait_for_all();
   for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
     const std::uintptr_t begin = base + sequence.bases[i];
     if (plan.arenas[i].home == plan::Home::fast) bring(tier::extent(begin, begin + plan.arenas[i].bytes), Tier::fast);
@@ -164,7 +164,7 @@ void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t 
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!live[i].named) bring(tier::extent(live[i].address, live[i].address + rounded(live[i].bytes)), Tier::fast);
   }
-  wait_for_all();
+  if (patient) wait_for_all();
 }
 
 void set_next_at() {
@@ -199,7 +199,7 @@ void look_at(std::uint32_t index) {
 
 }  // namespace
 
-void settle_residency(const plan::Sequence& sequence) {
+void settle_residency(const plan::Sequence& sequence, bool patient) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
@@ -218,18 +218,23 @@ void settle_residency(const plan::Sequence& sequence) {
     log::info(r.missing, " tensors that the plan places are not there; the others lie as planned");
   }
   order_by_due(plan);
-  bring_home(sequence, live, count);
+  bring_home(sequence, live, count, patient);
+  r.plan = &plan;
+  begin_iteration();
+  if (!patient) return;
   g.tiers.pages.restart_peak();
   log::info("residency by ", plan.policy.c_str(), ": a step of ", plan.prediction.step_ns / 1000, " us foreseen, ",
             plan.prediction.all_fast_ns / 1000, " all fast, ", plan.prediction.all_slow_ns / 1000, " all slow; ",
             plan.prediction.fast_peak >> 10, " KiB fast, ", g.tiers.pages.fast_bytes() >> 10, " KiB now");
-  r.plan = &plan;
-  begin_iteration();
 }
 
 void leave_residency() {
-  g.residence.plan = nullptr;
-  g.residence.next_at = Residence::kNever;
+  Residence& r = g.residence;
+  for (std::size_t i = 0; r.plan != nullptr && i < r.plan->stretches.size(); ++i) {
+    if (r.last[i]) g.tiers.migrator.cancel(r.last[i]);
+  }
+  r.plan = nullptr;
+  r.next_at = Residence::kNever;
 }
 
 void residency_due() {

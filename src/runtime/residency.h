@@ -44,7 +44,8 @@ struct Residence {
 };
 
 // The current plan has a residency: everything goes to where it is as an iteration begins. Between two iterations.
-void settle_residency(const plan::Sequence& sequence);
+// `patient`: returns when all of it is there; else the program goes on, and what is not there yet is used where it is.
+void settle_residency(const plan::Sequence& sequence, bool patient);
 void leave_residency();
 
 // The clock has come to Residence::next_at.
