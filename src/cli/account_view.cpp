@@ -77,6 +77,7 @@ class View {
         profile_(document.at("profile")),
         account_(tiers.at("account")),
         ops_(account_.at("ops").get<std::uint32_t>()),
+        step_ns_(tiers.at("foreseen").at("step_ns").get<double>()),
         capacity_(tiers.at("fast_capacity_bytes").get<double>()) {}
 
   void classes() {
@@ -151,19 +152,17 @@ class View {
     const ReportTable rows(account_.at("timeline"));
     if (rows.size() == 0) return;
     page_.heading("Fast memory over a step (foreseen)");
-    double end = 1;
-    for (std::size_t i = 0; i < rows.size(); ++i) end = std::max(end, number(rows, i, "time_ns"));
     std::vector<double> all(kColumns, 0);
     double scale = capacity_;
     std::array<std::vector<double>, plan::kFastKinds> bars;
     for (std::uint32_t kind = 0; kind < plan::kFastKinds; ++kind) {
-      bars[kind] = columns_of(rows, plan::fast_kind_name(kind), end);
+      bars[kind] = columns_of(rows, plan::fast_kind_name(kind));
       for (std::size_t c = 0; c < kColumns; ++c) scale = std::max(scale, all[c] += bars[kind][c]);
     }
     for (std::uint32_t kind = 0; kind < plan::kFastKinds; ++kind) bar(plan::fast_kind_name(kind), bars[kind], scale);
     bar("all", all, scale);
     page_.line("a full block is " + bytes_text(scale) + (scale == capacity_ ? ", all that is allowed" : "") + "; " +
-               time_text(end) + " from left to right");
+               time_text(step_ns_) + " from left to right");
   }
 
   void latest_moves() {
@@ -208,10 +207,11 @@ class View {
   }
 
   // The highest value in each part of the time; where none was seen, the one before.
-  static std::vector<double> columns_of(const ReportTable& rows, const char* name, double end) {
+  std::vector<double> columns_of(const ReportTable& rows, const char* name) const {
     std::vector<double> columns(kColumns, -1);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto at = static_cast<std::size_t>(number(rows, i, "time_ns") / end * (kColumns - 1));
+      const double share = std::clamp(number(rows, i, "time_ns") / std::max(step_ns_, 1.0), 0.0, 1.0);
+      const auto at = std::min(static_cast<std::size_t>(share * kColumns + 0.01), kColumns - 1);
       columns[at] = std::max(columns[at], number(rows, i, name));
     }
     double last = 0;
@@ -249,6 +249,7 @@ class View {
   const json& profile_;
   const json& account_;
   std::uint32_t ops_;
+  double step_ns_;
   double capacity_;
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,7 @@ struct Moment {
   std::uint64_t ns = 0;  // since the iteration began
   std::array<std::uint64_t, kFastKinds> fast{};
 
+  std::uint64_t total() const { return std::accumulate(fast.begin(), fast.end(), std::uint64_t{0}); }
   bool operator==(const Moment&) const = default;
 };
 

@@ -137,23 +137,20 @@ class Maker {
     return of;
   }
 
+  // Where nothing changes in a part of the time, it is as it was at the end of the one before.
   std::vector<plan::Moment> timeline() const {
-    const auto total = [](const plan::Moment& moment) {
-      std::uint64_t bytes = 0;
-      for (const std::uint64_t each : moment.fast) bytes += each;
-      return bytes;
-    };
     std::vector<plan::Moment> chosen;
-    std::size_t part = Account::kMoments;
-    for (const plan::Moment& moment : ledger_.moments()) {
-      const double share = from_.step_ns > 0 ? static_cast<double>(moment.ns) / from_.step_ns : 0;
-      const auto here = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0 - 1e-9) * Account::kMoments);
-      if (here != part) {
-        chosen.push_back(moment);
-      } else if (total(moment) > total(chosen.back())) {
-        chosen.back() = moment;
+    const std::vector<plan::Moment>& moments = ledger_.moments();
+    std::size_t next = 0;
+    for (std::size_t part = 0; part < Account::kMoments && !moments.empty(); ++part) {
+      const auto begin = static_cast<std::uint64_t>(from_.step_ns * static_cast<double>(part) / Account::kMoments);
+      const auto end = static_cast<std::uint64_t>(from_.step_ns * static_cast<double>(part + 1) / Account::kMoments);
+      plan::Moment most = moments[next == 0 ? 0 : next - 1];
+      most.ns = begin;
+      for (; next < moments.size() && moments[next].ns < end; ++next) {
+        if (moments[next].total() > most.total()) most = moments[next];
       }
-      part = here;
+      chosen.push_back(most);
     }
     return chosen;
   }

@@ -104,6 +104,18 @@ void Ledger::lies(std::uint32_t piece, double fast_bytes, double now_ns) {
   History& of_class = classes_[object.group].fast;
   object.fast.set(object.fast.bytes() + change, now_ns, clock_);
   of_class.set(of_class.bytes() + change, now_ns, clock_);
+  note(clock_ == 0 ? 0 : clock_ - 1, now_ns);
+}
+
+// Of what happens at one time, when most is fast, and what is left.
+void Ledger::note(std::uint32_t op, double now_ns) {
+  plan::Moment moment{op, whole(now_ns), {}};
+  for (std::uint32_t kind = 0; kind < plan::kFastKinds; ++kind) moment.fast[kind] = whole(fast_[kind]);
+  const std::size_t count = moments_.size();
+  const bool two = count >= 2 && moments_[count - 2].ns == moment.ns;
+  if (!two) return moments_.push_back(moment);
+  if (moments_[count - 1].total() > moments_[count - 2].total()) moments_[count - 2] = moments_[count - 1];
+  moments_[count - 1] = moment;
 }
 
 void Ledger::moved(std::uint32_t piece, Tier to, double bytes) {
@@ -122,9 +134,7 @@ double Ledger::free() const {
 }
 
 void Ledger::ran(std::uint32_t op, double begin_ns, double, std::span<const float> slow) {
-  plan::Moment moment{op, whole(begin_ns), {}};
-  for (std::uint32_t kind = 0; kind < plan::kFastKinds; ++kind) moment.fast[kind] = whole(fast_[kind]);
-  moments_.push_back(moment);
+  note(op, begin_ns);
   weigh(workload_.ops[op], slow);
   clock_ = op + 1;
 }

@@ -65,12 +65,13 @@ class Ledger final : public simulate::Watcher {
 
   const std::vector<OfObject>& objects() const { return objects_; }
   const std::vector<OfClass>& classes() const { return classes_; }       // by lifetime, then frequency
-  const std::vector<plan::Moment>& moments() const { return moments_; }  // one an op
+  const std::vector<plan::Moment>& moments() const { return moments_; }  // whenever something changes
 
  private:
   void sort_into_classes(const profile::Profile& profile);
   void weigh(const simulate::Op& op, std::span<const float> slow);
   double free() const;
+  void note(std::uint32_t op, double now_ns);
 
   const simulate::Workload& workload_;
   const tier::Machine& machine_;

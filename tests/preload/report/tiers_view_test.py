@@ -39,7 +39,7 @@ ACCOUNT = {
                        "possible_ns": 5_000_000, "moved_bytes": 3 * MIB, "lane_ns": 1, "fast_average_bytes": 2 * MIB,
                        "fast_most_bytes": 4 * MIB, "windows": [], **{reason: 2 * MIB for reason in REASONS}}]),
     "tensors": table(TENSORS),
-    "timeline": table([{"op": 10 * i, "time_ns": 1_000_000 * i, "pool": 2 * MIB, "short": 0, "activation": MIB * (i % 3),
+    "timeline": table([{"op": 10 * i, "time_ns": 1_562_500 * i, "pool": 2 * MIB, "short": 0, "activation": MIB * (i % 3),
                         "persistent": 4 * MIB if i >= 32 else 0} for i in range(64)]),
     "moves": {**table([{"stretch": 1, "bytes": 2 * MIB, "to": "slow", "at": 30, "due": 60, "foreseen_ns": 700_000, "wait": False,
                         "asked": 20, "late": 0, "late_ns": 0, "latest_ns": 0},

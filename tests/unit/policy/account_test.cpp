@@ -170,6 +170,25 @@ TEST(Account, MovesAreToldWithTheirWindowsAndTheirCost) {
   EXPECT_EQ(account.classes[0].bytes_by_reason[static_cast<std::size_t>(Reason::stays)], kBig);
 }
 
+// From op 1 to op 3 it is slow, and nothing else changes in that time.
+TEST(Account, TheTimelineHoldsBetweenChanges) {
+  Scene scene;
+  const std::uint32_t weight = scene.weight({Tier::fast}), other = scene.weight({Tier::fast});
+  scene.op(0, {weight});
+  scene.op(20 * kSlowNs, {other});
+  scene.op(20 * kSlowNs, {other});
+  scene.op(0, {weight});
+  scene.schedule.moves = {{.piece = 0, .to = Tier::slow, .at = 1, .due = 2},
+                          {.piece = 0, .to = Tier::fast, .at = 3, .due = 4}};
+  const std::vector<plan::Moment> timeline = scene.account().timeline;
+  ASSERT_EQ(timeline.size(), plan::Account::kMoments);
+  EXPECT_EQ(timeline.front().total(), 2 * kBig);
+  for (std::size_t i = 8; i < 56; ++i) {
+    EXPECT_EQ(timeline[i].fast[plan::kPersistent], kBig) << i;
+    EXPECT_EQ(timeline[i].op, i < 32 ? 1u : 2u) << i;
+  }
+}
+
 // One operand alone would be hidden behind the computing, both are not.
 TEST(Account, AClassGainsAsOne) {
   Scene scene;
@@ -253,7 +272,7 @@ TEST(Account, SumsAgreeWithWhatThePlanForesees) {
       EXPECT_NEAR(static_cast<double>(moved_of_tensors), static_cast<double>(moved), 512);
       for (const plan::Move& move : residency.moves)
         EXPECT_TRUE(told[move.stretch]) << "a move of what is not told about";
-      EXPECT_LE(account.timeline.size(), plan::Account::kMoments);
+      EXPECT_EQ(account.timeline.size(), plan::Account::kMoments);
       std::uint64_t most = 0;
       for (const plan::Moment& moment : account.timeline) {
         const std::uint64_t fast = std::accumulate(moment.fast.begin(), moment.fast.end(), std::uint64_t{0});
