@@ -32,6 +32,13 @@ void close(std::uint32_t move, std::uint64_t until_ns) {
   --l.open;
 }
 
+// When the request that was found late ended; 0 if it has not. An end before that is of an earlier request.
+std::uint64_t end_of(std::uint32_t move) {
+  const Lateness& l = g.lateness;
+  const std::uint64_t over = l.over_ns[move].load(std::memory_order_relaxed);
+  return over >= l.overdue_ns[move] ? over : 0;
+}
+
 }  // namespace
 
 // The tables of former plans stay: a mover may still write to them.
@@ -62,7 +69,10 @@ void lateness_restarts() {
 
 std::atomic<std::uint64_t>* lateness_asked(std::uint32_t move) {
   Lateness& l = g.lateness;
-  if (l.overdue_ns[move] != 0) close(move, os::monotonic_ns());
+  if (l.overdue_ns[move] != 0) {
+    const std::uint64_t over = end_of(move);
+    close(move, over != 0 ? over : os::monotonic_ns());
+  }
   l.over_ns[move].store(0, std::memory_order_relaxed);
   add(l.moves[move].asked, 1);
   return &l.over_ns[move];
@@ -80,9 +90,7 @@ void lateness_iteration_closed() {
   const Lateness& l = g.lateness;
   for (std::uint32_t i = 0; i < l.count && l.open != 0; ++i) {
     if (l.overdue_ns[i] == 0) continue;
-    // An end before that is of an earlier request.
-    if (const std::uint64_t over = l.over_ns[i].load(std::memory_order_relaxed); over >= l.overdue_ns[i])
-      close(i, over);
+    if (const std::uint64_t over = end_of(i); over != 0) close(i, over);
   }
 }
 
