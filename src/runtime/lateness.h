@@ -3,8 +3,8 @@
 // A move that is found pending at its time is remembered; the mover writes down when it ends, and that is read when the
 // iteration is over, or when the move is asked for again. What is told is steady: since the last plan has settled.
 //
-// By the thread that runs the iterations; reports read the figures at any time. One comparison where nothing is late,
-// no lock, no allocation but in lateness_begins.
+// By the thread that runs the iterations; reports read the figures at any time. No lock, and no memory taken but in
+// begin(); nothing is ever given back, since a mover may still write to it.
 #pragma once
 
 #include <atomic>
@@ -14,24 +14,34 @@
 
 namespace hearth::runtime {
 
-struct Lateness {
-  std::atomic<std::uint64_t>* over_ns = nullptr;  // by move: when its latest request ended; 0 = it has not
-  std::uint64_t* overdue_ns = nullptr;            // when it was found late; 0 = it was not
-  report::Punctuality* moves = nullptr;
-  std::uint64_t rows = 0;     // that the tables have
-  std::uint32_t count = 0;    // of moves of the plan
-  std::uint32_t open = 0;     // found late, and not known to be over
-  std::uint64_t late_ns = 0;  // of all, since the start
-};
+class Lateness {
+ public:
+  constexpr Lateness() = default;
 
-// A plan with so many moves is followed from now on. False if there is no memory for the tables.
-bool lateness_begins(std::uint64_t moves);
-// The figures begin anew.
-void lateness_restarts();
-// The move is being asked for: where its end is to be written down.
-std::atomic<std::uint64_t>* lateness_asked(std::uint32_t move);
-// It is due, and pending.
-void lateness_overdue(std::uint32_t move, std::uint64_t now_ns);
-void lateness_iteration_closed();
+  // A plan with so many moves is followed from now on. False if there is no memory for the tables.
+  bool begin(std::uint64_t moves);
+  // The figures begin anew.
+  void restart();
+  // The move is being asked for: where its end is to be written down.
+  std::atomic<std::uint64_t>* asked(std::uint32_t move, std::uint64_t now_ns);
+  // It is due, and pending.
+  void overdue(std::uint32_t move, std::uint64_t now_ns);
+  void iteration_closed();
+
+  const report::Punctuality* moves() const { return moves_; }
+  std::uint64_t late_ns() const { return late_ns_; }  // of all, since the start
+
+ private:
+  std::uint64_t end_of(std::uint32_t move) const;
+  void close(std::uint32_t move, std::uint64_t until_ns);
+
+  std::atomic<std::uint64_t>* over_ns_ = nullptr;  // by move: when its latest request ended; 0 = it has not
+  std::uint64_t* overdue_ns_ = nullptr;            // when it was found late; 0 = it was not
+  report::Punctuality* moves_ = nullptr;
+  std::uint64_t rows_ = 0;   // that the tables have
+  std::uint32_t count_ = 0;  // of moves of the plan
+  std::uint32_t open_ = 0;   // found late, and not known to be over
+  std::uint64_t late_ns_ = 0;
+};
 
 }  // namespace hearth::runtime

@@ -6,7 +6,6 @@
 #include "plan/sequence.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
-#include "runtime/lateness.h"
 #include "runtime/state.h"
 #include "runtime/tiers.h"
 
@@ -190,7 +189,7 @@ void look_at(std::uint32_t index) {
   if (!ticket || movers.outcome(ticket) != migrate::Outcome::pending) return;
   ++r.late;
   const std::uint64_t begin = os::monotonic_ns();
-  lateness_overdue(index, begin);
+  g.lateness.overdue(index, begin);
   const Move& move = r.plan->moves[index];
   if (!move.wait && (move.to != Tier::fast || !waits_late(index, begin))) return;
   movers.wait(ticket, kPatienceNs);
@@ -203,7 +202,7 @@ void settle_residency(const plan::Sequence& sequence, bool patient) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
-  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !lateness_begins(plan.moves.size()) ||
+  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !g.lateness.begin(plan.moves.size()) ||
       !waits_begin(plan.moves.size())) {
     return;
   }
@@ -251,7 +250,7 @@ void residency_due() {
                                                .to = move.to,
                                                .deadline_ns = now + move.ns,
                                                .clean = move.clean,
-                                               .over_ns = lateness_asked(r.next)});
+                                               .over_ns = g.lateness.asked(r.next, now)});
     r.last[move.stretch] = r.tickets[r.next];
     if (move.to == Tier::fast) {
       r.last_fetch[move.stretch] = r.next;
@@ -316,7 +315,7 @@ void residency_iteration_closed() {
   if (r.plan == nullptr) return;
   r.clock = Residence::kNever - 1;
   if (r.clock >= r.next_at) residency_due();
-  lateness_iteration_closed();
+  g.lateness.iteration_closed();
   waits_iteration_closed();
   begin_iteration();
 }

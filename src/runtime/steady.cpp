@@ -1,7 +1,6 @@
 #include "runtime/steady.h"
 
 #include "platform/os_clock.h"
-#include "runtime/lateness.h"
 #include "runtime/state.h"
 
 namespace hearth::runtime {
@@ -18,7 +17,7 @@ Steady::Totals totals() {
           t.slow_bytes_used.load(std::memory_order_relaxed),
           g.residence.asked,
           g.residence.late,
-          g.lateness.late_ns};
+          g.lateness.late_ns()};
 }
 
 }  // namespace
@@ -28,7 +27,7 @@ void steady_begins() {
   if (!t.on) return;
   t.pages.restart_average();
   t.steady = {};
-  lateness_restarts();
+  g.lateness.restart();
   t.steady.begin = t.steady.end = totals();
 }
 
@@ -65,7 +64,7 @@ void add_steady_facts(report::TierFacts& tiers) {
                     foreseen.fast_peak,
                     foreseen.fast_average};
   tiers.residency = g.residence.plan;
-  tiers.moves = g.lateness.moves;
+  tiers.moves = g.lateness.moves();
 }
 
 }  // namespace hearth::runtime
