@@ -23,7 +23,6 @@ Move move_of(const Workload& workload, const Grid& grid, const Transfer& transfe
   // What ends in the middle of an op is over when the next begins.
   if (when.to < slots && grid.slot_of(move.due) < when.to) ++move.due;
   move.due = std::max(move.at, move.due);
-  const std::uint32_t until = when.to >= slots ? slots : when.to;
   move.clean = transfer.clean;
   if (transfer.clean) {
     // At once, which is when the movers come to it.
@@ -32,7 +31,8 @@ Move move_of(const Workload& workload, const Grid& grid, const Transfer& transfe
     move.ns = grid.ns(slot);
     return move;
   }
-  move.ns = std::max(0.0, grid.begin_ns(until) - grid.begin_ns(std::min(when.from, until)));
+  // One that goes on in the next iteration has its time there too.
+  move.ns = grid.begin_ns(when.to) - grid.begin_ns(when.from);
   return move;
 }
 

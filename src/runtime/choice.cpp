@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kAlike = 2;
 // Sizes that depend on the data (sparse gradients, packed sequences) never repeat exactly; so many iterations with the
 // same ops in a row are alike enough.
-constexpr std::uint32_t kAlikeInOps = 4;
+constexpr std::uint32_t kAlikeInOps = 3;
 // Shapes that take turns never come twice in a row; one that was seen so often is worth a profile,
 constexpr std::uint32_t kRecurring = 3;
 // after so many iterations.

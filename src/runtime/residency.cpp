@@ -181,6 +181,12 @@ void begin_iteration() {
   set_next_at();
 }
 
+// Nothing is tried before the plan itself has been, nor for rival policies.
+bool worth_waiting(std::uint32_t fetch, std::uint64_t now_ns) {
+  const bool may_try = g.trials.stage == Trials::Stage::done && g.knobs.policy == config::PolicyName::sentinel;
+  return g.waits.late(fetch, now_ns, may_try);
+}
+
 // The move's time is up. Late ones are counted; some are worth waiting for (Sentinel, HPCA 2021, section 4: case 3).
 void look_at(std::uint32_t index) {
   Residence& r = g.residence;
@@ -191,7 +197,7 @@ void look_at(std::uint32_t index) {
   const std::uint64_t begin = os::monotonic_ns();
   g.lateness.overdue(index, begin);
   const Move& move = r.plan->moves[index];
-  if (!move.wait && (move.to != Tier::fast || !waits_late(index, begin))) return;
+  if (!move.wait && (move.to != Tier::fast || !worth_waiting(index, begin))) return;
   movers.wait(ticket, kPatienceNs);
   r.waited_ns += os::monotonic_ns() - begin;
 }
@@ -203,7 +209,7 @@ void settle_residency(const plan::Sequence& sequence, bool patient) {
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
   if (!g.tiers.on || !plan.present() || !make_room(sequence) || !g.lateness.begin(plan.moves.size()) ||
-      !waits_begin(plan.moves.size())) {
+      !g.waits.begin(plan.moves.size())) {
     return;
   }
   if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
@@ -255,7 +261,7 @@ void residency_due() {
     if (move.to == Tier::fast) {
       r.last_fetch[move.stretch] = r.next;
     } else if (r.last_fetch[move.stretch] != Residence::kNever) {
-      waits_used(r.last_fetch[move.stretch], now);
+      g.waits.used(r.last_fetch[move.stretch], now);
     }
     ++r.asked;
   }
@@ -316,7 +322,7 @@ void residency_iteration_closed() {
   r.clock = Residence::kNever - 1;
   if (r.clock >= r.next_at) residency_due();
   g.lateness.iteration_closed();
-  waits_iteration_closed();
+  g.waits.iteration_closed();
   begin_iteration();
 }
 

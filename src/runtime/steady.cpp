@@ -52,8 +52,8 @@ void add_steady_facts(report::TierFacts& tiers) {
                   s.end.moves - s.begin.moves,
                   s.end.late - s.begin.late,
                   s.end.late_ns - s.begin.late_ns,
-                  g.waits.decided,
-                  g.waits.worth};
+                  g.waits.decided(),
+                  g.waits.worth()};
   if (g.residence.plan == nullptr) return;
   const plan::Prediction& foreseen = g.residence.plan->prediction;
   tiers.foreseen = {true,
