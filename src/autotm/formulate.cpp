@@ -144,8 +144,9 @@ class Maker {
     std::vector<Range> found;
     const auto most = gap.empty() ? 0 : gap.to - gap.from;
     std::vector<std::uint32_t> lengths;
-    for (std::uint32_t length = 1; options_.all_lengths && length <= most; ++length) lengths.push_back(length);
-    for (std::size_t f = 0; !options_.all_lengths && f < options_.lengths.size() && most > 0; ++f) {
+    const std::uint32_t any = options_.most_slots;
+    for (std::uint32_t length = 1; length <= std::min(any, most); ++length) lengths.push_back(length);
+    for (std::size_t f = 0; any == 0 && f < options_.lengths.size() && most > 0; ++f) {
       std::uint32_t length = 1;
       const auto window = [&] { return leaves ? Range{gap.from, gap.from + length} : Range{gap.to - length, gap.to}; };
       while (length < most && slots_.ns(window()) < ns * options_.lengths[f]) ++length;

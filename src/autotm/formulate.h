@@ -28,7 +28,7 @@ struct FormulaOptions {
   double capacity = 0;  // bytes
   bool clean = false;   // a slow copy that is still valid makes leaving free (section 4.2: written back once at most)
   std::vector<double> lengths = {1, 2, 4, 8};  // of a copy's window, in its own time; at least one slot
-  bool all_lengths = false;                    // any number of slots
+  std::uint32_t most_slots = 0;                // instead of those: any length up to so many slots
   std::vector<double> interference;            // by slot: ns that an ns of copying costs; empty = none
 };
 

@@ -45,22 +45,21 @@ void load(OsiClpSolverInterface& solver, const Program& program) {
 // that the linear program leaves broken, nearest to a whole number first, and solves it again.
 class Dive {
  public:
-  Dive(const OsiClpSolverInterface& solver, const Program& program, double seconds)
-      : lp_(solver), program_(program), seconds_(seconds) {}
+  Dive(const OsiClpSolverInterface& solver, const Program& program, std::size_t steps, double seconds)
+      : lp_(solver), program_(program), steps_(steps), seconds_(seconds) {}
 
   // Empty if it leads nowhere, or takes too long.
   std::vector<double> find() {
     while (watch_.seconds() < seconds_) {
       std::vector<int> broken = broken_columns();
       if (broken.empty()) return whole();
-      broken.resize(broken.size() / kShare + 1);
+      broken.resize(broken.size() / steps_ + 1);
       if (!fix(broken) && !fix_one(broken.front())) break;
     }
     return {};
   }
 
  private:
-  static constexpr std::size_t kShare = 5;
   static constexpr double kNearly = 1e-6;
 
   static double distance(double value) { return std::abs(value - std::round(value)); }
@@ -114,6 +113,7 @@ class Dive {
 
   OsiClpSolverInterface lp_;
   const Program& program_;
+  std::size_t steps_;  // a column is fixed of so many
   double seconds_;
   Stopwatch watch_;
 };
@@ -180,8 +180,12 @@ Solution search(const Program& program, const SolveOptions& options) {
   }
   solution.bound = solver.getObjValue() + program.offset;
   offer(program, options.start, solution);
-  offer(program, Dive(solver, program, options.seconds / 2).find(), solution);
-  if (solution.found() && solution.gap() <= options.gap) {
+  const auto good = [&] { return solution.found() && solution.gap() <= options.gap; };
+  for (const std::size_t steps : {10u, 30u, 100u}) {
+    const double left = options.seconds / 2 - watch.seconds();
+    if (left > 0 && !good()) offer(program, Dive(solver, program, steps, left).find(), solution);
+  }
+  if (good()) {
     solution.status = Status::optimal;
   } else {
     branch(solver, program, options, std::max(options.seconds - watch.seconds(), 1.0), solution);
