@@ -64,7 +64,8 @@ Result<Answer> schedule_autotm(const Workload& workload, const tier::Machine& ma
   if (options.mode == Mode::asynchronous) how.interference = interference_of(workload, machine, slots, op_ns);
   const Formula formula = formulate(workload, machine, slots, items, how);
   if (!options.lp_file.empty()) {
-    if (const Result<void> written = write_lp(formula.program, options.lp_file); !written) return Error{written.error()};
+    if (const Result<void> written = write_lp(formula.program, options.lp_file); !written)
+      return Error{written.error()};
   }
 
   SolveOptions limits{options.seconds, options.gap, {}};

@@ -24,7 +24,7 @@ struct Options {
 
 struct Facts {
   std::size_t items = 0, columns = 0, rows = 0, terms = 0;
-  Solution solution;      // without its values; in ns
+  Solution solution;       // without its values; in ns
   double schedule_ns = 0;  // of a step, by the simulator
   double sentinel_ns = 0;
   bool sentinel = false;  // its schedule has been kept: the simulator finds it quicker

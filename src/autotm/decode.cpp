@@ -98,9 +98,8 @@ class Decoder {
   }
 
   static void settle(const Item& item, Path& path) {
-    std::stable_sort(path.moves.begin(), path.moves.end(), [](const Move& a, const Move& b) {
-      return a.at != b.at ? a.at < b.at : a.due < b.due;
-    });
+    std::stable_sort(path.moves.begin(), path.moves.end(),
+                     [](const Move& a, const Move& b) { return a.at != b.at ? a.at < b.at : a.due < b.due; });
     // Alive all the time, it begins where it ended.
     if (item.resident && !path.moves.empty()) path.begins_fast = path.moves.back().to == Tier::fast;
   }
@@ -176,8 +175,10 @@ class Residence {
 class Filler {
  public:
   explicit Filler(const Formula& formula)
-      : formula_(formula), values_(formula.program.columns.size(), 0),
-        taken_(formula.program.rows.size(), 0), rows_(formula.program.columns.size()) {
+      : formula_(formula),
+        values_(formula.program.columns.size(), 0),
+        taken_(formula.program.rows.size(), 0),
+        rows_(formula.program.columns.size()) {
     for (const std::uint32_t r : formula.room_rows) {
       const Row& row = formula.program.rows[r];
       for (std::uint32_t t = row.first; t < row.first + row.count; ++t) {
@@ -210,7 +211,9 @@ class Filler {
   }
 
  private:
-  static std::uint32_t way_of(const std::vector<Way>& ways) { return ways.size() > 1 ? ways[1].column : ways[0].column; }
+  static std::uint32_t way_of(const std::vector<Way>& ways) {
+    return ways.size() > 1 ? ways[1].column : ways[0].column;
+  }
 
   void take(std::uint32_t column, double units) {
     values_[column] += units;
@@ -296,7 +299,8 @@ std::vector<double> values_like(const Workload& workload, const Slots& slots, co
   for (const std::uint32_t i : order) {
     const std::size_t clusters = items.items[i].clusters.size();
     for (std::uint32_t units = items.items[i].units; units > 0 && !done[i]; --units) {
-      done[i] = filler.place(i, std::vector<std::uint32_t>(clusters, units), std::vector<std::uint32_t>(clusters, units));
+      done[i] =
+          filler.place(i, std::vector<std::uint32_t>(clusters, units), std::vector<std::uint32_t>(clusters, units));
     }
   }
   return filler.values();

@@ -9,15 +9,20 @@ namespace {
 
 using simulate::Workload;
 
-constexpr double kWhole = 1000;                // of time and of room
-constexpr std::uint32_t kPointsOfSlot = 4;     // at which room in a slot is looked at
+constexpr double kWhole = 1000;             // of time and of room
+constexpr std::uint32_t kPointsOfSlot = 4;  // at which room in a slot is looked at
 
 class Maker {
  public:
   Maker(const Workload& workload, const tier::Machine& machine, const Slots& slots, const Items& items,
         const FormulaOptions& options)
-      : machine_(machine), slots_(slots), items_(items), options_(options), savings_(items.ops.size()),
-        room_(slots.count()), load_{std::vector<Terms>(slots.count()), std::vector<Terms>(slots.count())} {
+      : machine_(machine),
+        slots_(slots),
+        items_(items),
+        options_(options),
+        savings_(items.ops.size()),
+        room_(slots.count()),
+        load_{std::vector<Terms>(slots.count()), std::vector<Terms>(slots.count())} {
     double slow = 0;
     for (const OpTime& op : items.ops) slow += op.all_slow();
     made_.ns = std::max(slow, 1.0) / kWhole;

@@ -55,15 +55,15 @@ struct Placed {
 
 struct Formula {
   Program program;
-  std::vector<Placed> placed;           // by item
-  std::vector<std::uint32_t> op_time;   // column, by op; kNone: not needed
-  std::vector<std::uint32_t> stretch;   // column, by slot: by how much copies make it longer; kNone: not at all
+  std::vector<Placed> placed;            // by item
+  std::vector<std::uint32_t> op_time;    // column, by op; kNone: not needed
+  std::vector<std::uint32_t> stretch;    // column, by slot: by how much copies make it longer; kNone: not at all
   std::vector<std::uint32_t> room_rows;  // those that hold the capacity
   struct Least {
     std::uint32_t row, column;  // the row says what the column is at least
   };
   std::vector<Least> op_rows, lane_rows;
-  double ns = 1;                        // of a unit of time
+  double ns = 1;  // of a unit of time
 
   static constexpr std::uint32_t kNone = 0xffffffffu;
 };

@@ -37,9 +37,9 @@ struct Item {
   std::uint32_t units = 1;
   double bytes = 0;  // of one unit
   bool resident = false;
-  Range life;                      // positions
+  Range life;                          // positions
   std::uint32_t birth = 0, death = 0;  // ops, as of an object; residents are alive in all
-  std::vector<Cluster> clusters;   // in order of its life
+  std::vector<Cluster> clusters;       // in order of its life
 
   bool alive(std::uint32_t op) const {
     if (resident) return true;
@@ -58,12 +58,12 @@ struct OpTime {
 };
 
 struct ItemOptions {
-  double neglect = 0.002;     // of what all ops can gain together
-  double unit_bytes = 0;      // about the size of a unit; 0 = objects are whole and apart
-  std::uint32_t units = 12;   // most of one object
-  double patience = 1;        // gaps shorter than so many round trips part no clusters; 0: those within one slot
+  double neglect = 0.002;      // of what all ops can gain together
+  double unit_bytes = 0;       // about the size of a unit; 0 = objects are whole and apart
+  std::uint32_t units = 12;    // most of one object
+  double patience = 1;         // gaps shorter than so many round trips part no clusters; 0: those within one slot
   std::uint32_t clusters = 6;  // most of one item; 0 = any number
-  bool writes = false;        // a write makes a cluster also where it gains nothing: it makes the slow copy stale
+  bool writes = false;         // a write makes a cluster also where it gains nothing: it makes the slow copy stale
 };
 
 struct Items {

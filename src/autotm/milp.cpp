@@ -101,6 +101,14 @@ Result<void> write_lp(const Program& program, const std::string& path) {
   return std::fclose(file) == 0 && whole ? Result<void>{} : Result<void>{Error{"cannot write " + path}};
 }
 
+Solution solve(const Program& program, const SolveOptions& options) {
+  if (!program.columns.empty()) return solve_by_backend(program, options);
+  Solution nothing;  // to choose
+  nothing.status = Status::optimal;
+  nothing.objective = nothing.bound = program.offset;
+  return nothing;
+}
+
 const char* name_of(Status status) {
   switch (status) {
     case Status::optimal:

@@ -6,6 +6,8 @@
 // solve() runs on one thread with a fixed seed: the same program gets the same answer, unless the time limit ends it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -70,13 +72,15 @@ struct Solution {
   double seconds = 0;
   std::uint64_t peak_bytes = 0;  // of the whole process, by then
 
-  bool found() const { return !values.empty(); }
-  double gap() const { return objective != 0 ? (objective - bound) / objective : 0; }
+  bool found() const { return status == Status::optimal || !values.empty(); }
+  double gap() const { return objective != bound ? (objective - bound) / std::max(std::abs(objective), 1e-12) : 0; }
 };
 
 const char* name_of(Status status);
 // "HiGHS 1.7.2", or empty: none was found when this was built.
 std::string backend();
 Solution solve(const Program& program, const SolveOptions& options);
+// What milp_*.cpp does for it; there is a column at least.
+Solution solve_by_backend(const Program& program, const SolveOptions& options);
 
 }  // namespace hearth::autotm

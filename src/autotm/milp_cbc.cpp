@@ -2,8 +2,8 @@
 // search, and 2.10.8 crashes there.
 #include <CbcModel.hpp>
 // The others need it before them.
-#include <CbcCutGenerator.hpp>
 #include <CbcConfig.h>
+#include <CbcCutGenerator.hpp>
 #include <CbcHeuristic.hpp>
 #include <CbcHeuristicDiveVectorLength.hpp>
 #include <CbcHeuristicRINS.hpp>
@@ -36,6 +36,7 @@ void load(OsiClpSolverInterface& solver, const Program& program) {
   solver.loadProblem(static_cast<int>(low.size()), static_cast<int>(row_low.size()), matrix.start.data(),
                      matrix.index.data(), matrix.value.data(), low.data(), high.data(), cost.data(), row_low.data(),
                      row_high.data());
+  solver.setDblParam(OsiObjOffset, -program.offset);
   for (std::size_t i = 0; i < program.columns.size(); ++i) {
     if (program.columns[i].whole) solver.setInteger(static_cast<int>(i));
   }
@@ -146,17 +147,19 @@ void branch(const OsiClpSolverInterface& solver, const Program& program, const S
   model.setRandomSeed(1);
   if (solution.found()) {
     // Checked by us: Cbc's own check is one more search.
-    const double cost = solution.objective - program.offset;
-    model.setBestSolution(solution.values.data(), static_cast<int>(solution.values.size()), cost, false);
+    model.setBestSolution(solution.values.data(), static_cast<int>(solution.values.size()), solution.objective, false);
   }
   add_cuts_and_heuristics(model);
   model.branchAndBound();
-  solution.bound = std::max(solution.bound, model.getBestPossibleObjValue() + program.offset);
+  solution.bound = std::max(solution.bound, model.getBestPossibleObjValue());
   if (const double* values = model.bestSolution(); values != nullptr) {
     solution.values.assign(values, values + program.columns.size());
     solution.objective = program.objective(solution.values);
   }
   solution.status = model.isProvenOptimal() ? Status::optimal : Status::limit;
+  if (solution.status == Status::optimal) {  // what it left out is no better than that
+    solution.bound = std::max(solution.bound, solution.objective - options.gap * std::abs(solution.objective));
+  }
   if (model.isProvenInfeasible() && !solution.found()) solution.status = Status::infeasible;
 }
 
@@ -178,7 +181,7 @@ Solution search(const Program& program, const SolveOptions& options) {
     solution.status = Status::infeasible;
     return solution;
   }
-  solution.bound = solver.getObjValue() + program.offset;
+  solution.bound = solver.getObjValue();
   offer(program, options.start, solution);
   const auto good = [&] { return solution.found() && solution.gap() <= options.gap; };
   for (const std::size_t steps : {10u, 30u, 100u}) {
@@ -189,6 +192,7 @@ Solution search(const Program& program, const SolveOptions& options) {
     solution.status = Status::optimal;
   } else {
     branch(solver, program, options, std::max(options.seconds - watch.seconds(), 1.0), solution);
+    if (good()) solution.status = Status::optimal;
   }
   if (solution.found()) solution.bound = std::min(solution.bound, solution.objective);
   solution.seconds = watch.seconds();
@@ -200,7 +204,7 @@ Solution search(const Program& program, const SolveOptions& options) {
 
 std::string backend() { return std::string("Cbc ") + CBC_VERSION; }
 
-Solution solve(const Program& program, const SolveOptions& options) {
+Solution solve_by_backend(const Program& program, const SolveOptions& options) {
   try {
     return search(program, options);
   } catch (const CoinError&) {

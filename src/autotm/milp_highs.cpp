@@ -48,7 +48,7 @@ std::string backend() {
          std::to_string(Highs_versionPatch());
 }
 
-Solution solve(const Program& program, const SolveOptions& options) {
+Solution solve_by_backend(const Program& program, const SolveOptions& options) {
   const Stopwatch watch;
   const std::unique_ptr<void, Destroy> highs(Highs_create());
   Highs_setBoolOptionValue(highs.get(), "output_flag", 0);

@@ -5,6 +5,6 @@ namespace hearth::autotm {
 
 std::string backend() { return {}; }
 
-Solution solve(const Program&, const SolveOptions&) { return {}; }
+Solution solve_by_backend(const Program&, const SolveOptions&) { return {}; }
 
 }  // namespace hearth::autotm

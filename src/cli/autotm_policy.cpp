@@ -76,9 +76,8 @@ std::string autotm_text(const std::vector<autotm::Facts>& rounds) {
                                  report::count_text(last.rows), report::count_text(last.terms), rounds.size());
   text += fmt::format("solved       {} by {} in {:.1f} s, {}: {} a step, bound {}, gap {:.2f} %\n",
                       solution.status == autotm::Status::optimal ? "within the gap" : "until the limit",
-                      autotm::backend(), solution.seconds,
-                      report::bytes_text(static_cast<double>(solution.peak_bytes)), time_text(solution.objective),
-                      time_text(solution.bound), solution.gap() * 100);
+                      autotm::backend(), solution.seconds, report::bytes_text(static_cast<double>(solution.peak_bytes)),
+                      time_text(solution.objective), time_text(solution.bound), solution.gap() * 100);
   text += fmt::format("simulated    {} a step, sentinel's {}{}\n", time_text(last.schedule_ns),
                       time_text(last.sentinel_ns), last.sentinel ? ", which is kept" : "");
   return text;

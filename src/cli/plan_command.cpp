@@ -226,7 +226,8 @@ void add_plan(CLI::App& app) {
   command->footer(
       "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth plan t.trace -o plan.json\n"
       "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json\n  hearth plan t.trace --fast 20% "
-      "--machine optane-100 -o plan.json\n  hearth plan t.trace --fast 20% --policy autotm --mode synchronous --time-limit 120");
+      "--machine optane-100 -o plan.json\n  hearth plan t.trace --fast 20% --policy autotm --mode synchronous "
+      "--time-limit 120");
   command->callback([options] { make(*options); });
 }
 

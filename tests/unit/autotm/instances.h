@@ -74,8 +74,11 @@ enum class Moves { none, waiting, beside };
 class BruteForce {
  public:
   BruteForce(const Instance& instance, Moves moves, std::uint32_t most_slots, bool clean)
-      : it_(instance), ops_(static_cast<std::uint32_t>(instance.workload.ops.size())), moves_(moves),
-        most_slots_(most_slots), clean_(clean) {
+      : it_(instance),
+        ops_(static_cast<std::uint32_t>(instance.workload.ops.size())),
+        moves_(moves),
+        most_slots_(most_slots),
+        clean_(clean) {
     for (const simulate::Op& op : it_.workload.ops) {
       self_.push_back(op.self_ns);
       slow_.push_back(0);
@@ -207,7 +210,8 @@ class BruteForce {
       for (std::uint32_t n = 0; n <= longest; ++n) choices_[gap] = {false, true, 0, n}, choose(gap + 1);
     } else if (before && after) {
       for (std::uint32_t n = 0; n <= longest; ++n) {
-        for (std::uint32_t m = 0; m <= longest && n + m <= width; ++m) choices_[gap] = {true, true, n, m}, choose(gap + 1);
+        for (std::uint32_t m = 0; m <= longest && n + m <= width; ++m)
+          choices_[gap] = {true, true, n, m}, choose(gap + 1);
       }
     }
   }
@@ -301,9 +305,9 @@ class BruteForce {
   Moves moves_;
   std::uint32_t most_slots_;
   bool clean_;
-  std::vector<double> self_, slow_;               // by op
-  std::vector<std::vector<Way>> ways_;            // by tensor
-  std::vector<std::vector<double>> most_saved_;   // by tensors from this one on, by op
+  std::vector<double> self_, slow_;              // by op
+  std::vector<std::vector<Way>> ways_;           // by tensor
+  std::vector<std::vector<double>> most_saved_;  // by tensors from this one on, by op
   double best_ = -1;
   // Of the tensor whose ways are being looked for.
   std::uint32_t object_ = 0;

@@ -68,8 +68,8 @@ TEST_F(Referee, TheSimulatorAgreesOnWhatDoesNotMove) {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     const Instance instance = test::random_instance(seed);
     const Exact exact(instance, Mode::fixed, 1, false);
-    const simulate::Schedule schedule = decode(instance.workload, exact.slots, exact.items, exact.formula,
-                                               exact.solution.values, instance.capacity);
+    const simulate::Schedule schedule =
+        decode(instance.workload, exact.slots, exact.items, exact.formula, exact.solution.values, instance.capacity);
     EXPECT_TRUE(schedule.moves.empty());
     const simulate::Outcome outcome = simulate::simulate(instance.workload, instance.machine, schedule);
     EXPECT_NEAR(outcome.step_ns, exact.ns(), exact.ns() * 1e-6) << seed;
