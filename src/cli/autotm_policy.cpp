@@ -52,7 +52,6 @@ void add_autotm_options(CLI::App& command, autotm::Options& options) {
   command.add_option("--slots", options.slots, "of autotm: slots of time that the iteration is cut into")
       ->capture_default_str()
       ->check(CLI::Range(4, 100000));
-  command.add_option("--lp", options.lp_file, "write autotm's program to this file, in LP format");
 }
 
 policy::Scheduler autotm_policy(const autotm::Options& options, std::vector<autotm::Facts>* facts) {

@@ -11,7 +11,7 @@
 
 namespace hearth::cli {
 
-// --mode, --time-limit, --gap, --slots, --lp.
+// --mode, --time-limit, --gap, --slots.
 void add_autotm_options(CLI::App& command, autotm::Options& options);
 
 // Tells on standard error how long it has been solving; adds to `facts`, which outlives it, after each solve.

@@ -221,6 +221,7 @@ void add_plan(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"sentinel", "tier-queue", "autotm"}));
   add_autotm_options(*command, options->autotm);
+  command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/autotm_policy.h"
 #include "cli/commands.h"
+#include "cli/sweep_plot.h"
 #include "machine/load.h"
 #include "policy/sweep.h"
 #include "profile/build.h"
@@ -28,6 +30,9 @@ struct Options {
   std::uint32_t points = 20;
   double loss = 5;
   double fast_price = 0, slow_price = 0;  // per GiB, any currency
+  bool with_autotm = false;
+  autotm::Options autotm;
+  std::string plot;
   bool json = false;
 };
 
@@ -63,7 +68,7 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
       fmt::format("a step       {} with everything fast, {} with everything slow ({}x); simulated, not measured\n\n",
                   report::time_text(best), report::time_text(swept.all_slow_ns), times_text(swept.all_slow_ns, best));
   std::vector<report::Table::Column> columns = {{"fast memory"}, {"of peak"}};
-  for (const char* policy : policy::kSwept) columns.push_back({policy});
+  for (const std::string& policy : swept.policies) columns.push_back({policy});
   columns.insert(columns.end(), {{"moved a step"}, {"used slow"}, {"fast on average"}});
   if (priced(options)) columns.push_back({"cost a step"});
   report::Table table(columns);
@@ -76,23 +81,23 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
     cells.push_back(report::bytes_text(point.slow_bytes));
     cells.push_back(report::bytes_text(point.fast_average));
     if (priced(options)) {
-      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      const double step = point.step_ns.back();
       cells.push_back(fmt::format("{:.2f}", cost_of(options, profile, point.fast_bytes, step, best)));
     }
     table.add(cells);
   }
   table.write(out, 140);
-  out += "\nTimes are multiples of everything fast; the three columns behind them are sentinel's";
+  out += "\nTimes are multiples of everything fast; the three columns behind them are of " + swept.policies.back();
   out += priced(options) ? ", and so is the cost, a multiple of all memory fast.\n" : ".\n";
   const std::size_t knee = swept.knee(options.loss / 100);
   if (knee < swept.points.size()) {
-    out += fmt::format("\nWith {} of fast memory ({}) sentinel is within {:g} % of everything fast.\n",
+    out += fmt::format("\nWith {} of fast memory ({}) {} is within {:g} % of everything fast.\n",
                        report::bytes_text(static_cast<double>(swept.points[knee].fast_bytes)),
                        report::percent_text(static_cast<double>(swept.points[knee].fast_bytes) /
                                             static_cast<double>(profile.peak_bytes)),
-                       options.loss);
+                       swept.policies.back(), options.loss);
   } else {
-    out += fmt::format("\nAt no point is sentinel within {:g} % of everything fast.\n", options.loss);
+    out += fmt::format("\nAt no point is {} within {:g} % of everything fast.\n", swept.policies.back(), options.loss);
   }
   return out;
 }
@@ -113,12 +118,12 @@ std::string json_text(const Options& options, const profile::Profile& profile, c
   if (knee < swept.points.size()) json["knee_fast_bytes"] = swept.points[knee].fast_bytes;
   for (const policy::SweepPoint& point : swept.points) {
     nlohmann::ordered_json shown = {{"fast_bytes", point.fast_bytes}, {"step_ns", nlohmann::ordered_json::object()}};
-    for (std::size_t i = 0; i < policy::kSweptPolicies; ++i) shown["step_ns"][policy::kSwept[i]] = point.step_ns[i];
+    for (std::size_t i = 0; i < swept.policies.size(); ++i) shown["step_ns"][swept.policies[i]] = point.step_ns[i];
     shown["moved_bytes"] = point.moved_bytes;
     shown["slow_bytes_used"] = point.slow_bytes;
     shown["fast_average_bytes"] = point.fast_average;
     if (priced(options)) {
-      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      const double step = point.step_ns.back();
       shown["cost"] = cost_of(options, profile, point.fast_bytes, step, swept.all_fast_ns);
     }
     json["points"].push_back(shown);
@@ -141,10 +146,20 @@ void sweep(const Options& options) {
   const simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
   const std::vector<std::uint64_t> capacities = capacities_of(profile, options.points);
-  const policy::Sweep swept = policy::sweep(workload, *machine, capacities, [&](std::size_t done) {
+  std::vector<autotm::Facts> facts;
+  const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
+  const policy::Scheduler* other = options.with_autotm ? &autotm : nullptr;
+  const Result<policy::Sweep> made = policy::sweep(workload, *machine, capacities, other, [&](std::size_t done) {
     fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
     std::fflush(stderr);
   });
+  if (!made) fail(kFailed, made.error());
+  const policy::Sweep& swept = *made;
+  if (!options.plot.empty()) {
+    if (const Result<void> drawn = plot_sweep(swept, profile.peak_bytes, options.plot); !drawn) {
+      fail(kFailed, drawn.error());
+    }
+  }
   const std::string text =
       options.json ? json_text(options, profile, *machine, swept) : table_text(options, profile, *machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
@@ -176,10 +191,16 @@ void add_sweep(CLI::App& app) {
   command->add_option("--min-size", options->min_bytes, "place tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
       ->transform(CLI::AsSizeValue(false));
+  options->autotm.seconds = 4;  // of each size
+  options->autotm.slots = 96;
+  command->add_flag("--autotm", options->with_autotm, "autotm too, the best of all: some seconds for each size");
+  add_autotm_options(*command, options->autotm);
+  command->add_option("--plot", options->plot, "draw it in this file, as SVG");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  hearth run --trace t.trace -- train.py; hearth sweep t.trace\n"
-      "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json");
+      "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json\n"
+      "  hearth sweep t.trace --autotm --time-limit 10 --plot sweep.svg");
   command->callback([options] { sweep(*options); });
 }
 
