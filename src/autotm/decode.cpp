@@ -37,7 +37,7 @@ class Decoder {
     schedule_.capacity = capacity;
     for (std::uint32_t object = 0; object < paths.size(); ++object) {
       const bool placed = workload_.objects[object].resident || workload_.objects[object].planned;
-      if (paths[object].empty()) paths[object].resize(1);
+      if (paths[object].empty() || alike(paths[object])) paths[object].resize(1);
       if (placed) add_pieces(object, paths[object]);
     }
     // Room is made before it is taken.
@@ -48,6 +48,13 @@ class Decoder {
   }
 
  private:
+  // All units stay where they begin, on one tier: a piece will do.
+  static bool alike(const std::vector<Path>& paths) {
+    return std::all_of(paths.begin(), paths.end(), [&](const Path& path) {
+      return path.moves.empty() && path.begins_fast == paths.front().begins_fast;
+    });
+  }
+
   std::uint32_t count(std::uint32_t column) const {
     return static_cast<std::uint32_t>(std::max(0.0, std::round(values_[column])));
   }
