@@ -11,6 +11,7 @@
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
 #include "cli/sweep_plot.h"
+#include "config/parse.h"
 #include "machine/load.h"
 #include "policy/sweep.h"
 #include "profile/build.h"
@@ -28,6 +29,7 @@ struct Options {
   std::uint64_t min_bytes = 16384;
   double step_ms = 0;
   std::uint32_t points = 20;
+  std::vector<std::string> sizes;  // instead
   double loss = 5;
   double fast_price = 0, slow_price = 0;  // per GiB, any currency
   bool with_autotm = false;
@@ -36,12 +38,18 @@ struct Options {
   bool json = false;
 };
 
-// Steps of 5 % of the peak for 20 points, the peak being the last one.
-std::vector<std::uint64_t> capacities_of(const profile::Profile& profile, std::uint32_t points) {
+// Those asked for, else steps of 5 % of the peak for 20 points, the peak being the last one.
+std::vector<std::uint64_t> capacities_of(const Options& options, const profile::Profile& profile) {
   std::vector<std::uint64_t> capacities;
-  for (std::uint32_t i = 1; i <= points; ++i) {
-    capacities.push_back((profile.peak_bytes * i / points + kPage - 1) / kPage * kPage);
+  for (const std::string& size : options.sizes) {
+    const config::Parsed parsed = config::parse_share(size);
+    if (parsed.verdict != config::Verdict::ok) fail(kUsage, "--sizes " + size + ": not a size or a percentage");
+    capacities.push_back(config::share_bytes(parsed.value, profile.peak_bytes));
   }
+  for (std::uint32_t i = 1; options.sizes.empty() && i <= options.points; ++i) {
+    capacities.push_back((profile.peak_bytes * i / options.points + kPage - 1) / kPage * kPage);
+  }
+  std::sort(capacities.begin(), capacities.end());
   return capacities;
 }
 
@@ -103,12 +111,13 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
 }
 
 std::string json_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
-                      const policy::Sweep& swept) {
+                      const policy::Sweep& swept, std::size_t ops, const std::vector<autotm::Facts>& facts) {
   nlohmann::ordered_json json = {{"schema_version", 1},
                                  {"simulated", true},
                                  {"machine", machine.name},
                                  {"scale", machine.scale},
                                  {"peak_bytes", profile.peak_bytes},
+                                 {"ops", ops},
                                  {"all_fast_ns", swept.all_fast_ns},
                                  {"all_slow_ns", swept.all_slow_ns},
                                  {"loss_percent", options.loss},
@@ -116,7 +125,8 @@ std::string json_text(const Options& options, const profile::Profile& profile, c
                                  {"points", nlohmann::ordered_json::array()}};
   const std::size_t knee = swept.knee(options.loss / 100);
   if (knee < swept.points.size()) json["knee_fast_bytes"] = swept.points[knee].fast_bytes;
-  for (const policy::SweepPoint& point : swept.points) {
+  for (std::size_t at = 0; at < swept.points.size(); ++at) {
+    const policy::SweepPoint& point = swept.points[at];
     nlohmann::ordered_json shown = {{"fast_bytes", point.fast_bytes}, {"step_ns", nlohmann::ordered_json::object()}};
     for (std::size_t i = 0; i < swept.policies.size(); ++i) shown["step_ns"][swept.policies[i]] = point.step_ns[i];
     shown["moved_bytes"] = point.moved_bytes;
@@ -126,6 +136,7 @@ std::string json_text(const Options& options, const profile::Profile& profile, c
       const double step = point.step_ns.back();
       shown["cost"] = cost_of(options, profile, point.fast_bytes, step, swept.all_fast_ns);
     }
+    if (at < facts.size()) shown["autotm"] = autotm_json({facts[at]});
     json["points"].push_back(shown);
   }
   return json.dump(2) + "\n";
@@ -145,7 +156,7 @@ void sweep(const Options& options) {
   if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
   const simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
-  const std::vector<std::uint64_t> capacities = capacities_of(profile, options.points);
+  const std::vector<std::uint64_t> capacities = capacities_of(options, profile);
   std::vector<autotm::Facts> facts;
   const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
   const policy::Scheduler* other = options.with_autotm ? &autotm : nullptr;
@@ -160,8 +171,8 @@ void sweep(const Options& options) {
       fail(kFailed, drawn.error());
     }
   }
-  const std::string text =
-      options.json ? json_text(options, profile, *machine, swept) : table_text(options, profile, *machine, swept);
+  const std::string text = options.json ? json_text(options, profile, *machine, swept, workload.ops.size(), facts)
+                                        : table_text(options, profile, *machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }
@@ -178,6 +189,7 @@ void add_sweep(CLI::App& app) {
   command->add_option("--points", options->points, "sizes of fast memory, up to the peak of the tensors")
       ->capture_default_str()
       ->check(CLI::Range(1, 200));
+  command->add_option("--sizes", options->sizes, "these instead: 8G,20%")->delimiter(',');
   command->add_option("--loss", options->loss, "name the smallest size at which so many percent are lost at most")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0));
