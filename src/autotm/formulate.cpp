@@ -72,7 +72,8 @@ class Maker {
       if (options_.mode != Mode::fixed) hold(i, fast, item.clusters[c].slots);
     }
     if (options_.mode == Mode::fixed) {
-      hold(i, placed.fast.back(), item.life);
+      // A life around the iteration's end may begin and end in one slot.
+      hold(i, placed.fast.back(), {item.life.from, std::min(item.life.to, item.life.from + slots_.count())});
     } else {
       const std::size_t gaps = item.resident ? item.clusters.size() : item.clusters.size() - 1;
       for (std::uint32_t c = 0; c < gaps; ++c) add_gap(i, c, placed);

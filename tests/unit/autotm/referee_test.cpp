@@ -22,8 +22,9 @@ struct Exact {
   Formula formula;
   Solution solution;
 
-  Exact(const Instance& instance, Mode mode, std::uint32_t most_slots, bool clean)
-      : slots(instance.op_ns, static_cast<std::uint32_t>(instance.op_ns.size())) {
+  // Each op is a slot, unless there are to be fewer.
+  Exact(const Instance& instance, Mode mode, std::uint32_t most_slots, bool clean, std::uint32_t count = 1000)
+      : slots(instance.op_ns, count) {
     const ItemOptions whole{.neglect = 0, .unit_bytes = 0, .patience = 0, .clusters = 0, .writes = clean};
     items = make_items(instance.workload, instance.machine, slots, whole);
     FormulaOptions how;
@@ -62,6 +63,21 @@ TEST_F(Referee, Synchronous) { compare(Mode::synchronous, Moves::waiting, false)
 TEST_F(Referee, Asynchronous) { compare(Mode::asynchronous, Moves::beside, false); }
 TEST_F(Referee, SynchronousWithCleanCopies) { compare(Mode::synchronous, Moves::waiting, true); }
 TEST_F(Referee, AsynchronousWithCleanCopies) { compare(Mode::asynchronous, Moves::beside, true); }
+
+// Nothing moves, and room is looked at wherever most is alive: slots of several ops change nothing.
+TEST_F(Referee, StaticInSlotsOfSeveralOps) {
+  std::size_t coarse = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    Instance instance = test::random_instance(seed);
+    std::fill(instance.op_ns.begin(), instance.op_ns.end(), 1000.0);
+    const auto ops = static_cast<std::uint32_t>(instance.op_ns.size());
+    const Exact exact(instance, Mode::fixed, 1, false, ops / 3);
+    coarse += exact.slots.count() < ops ? 1 : 0;
+    const double best = BruteForce(instance, Moves::none, 1, false).best();
+    ASSERT_NEAR(exact.ns(), best, best * 1e-6 + 1e-3) << "seed " << seed;
+  }
+  EXPECT_GT(coarse, 150u);
+}
 
 // What is decoded of a static solution takes, by the simulator, what the program says, and keeps the capacity.
 TEST_F(Referee, TheSimulatorAgreesOnWhatDoesNotMove) {
