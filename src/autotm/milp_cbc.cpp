@@ -19,11 +19,16 @@
 #include <utility>
 
 #include "autotm/backend.h"
+#include "autotm/neighborhoods.h"
 
 namespace hearth::autotm {
 namespace {
 
 constexpr double kTolerance = 1e-5;
+constexpr std::size_t kLarge = 1000;
+// Of one part of a large program.
+constexpr double kPartSeconds = 0.7;
+constexpr double kPartGap = 2e-4;
 
 void load(OsiClpSolverInterface& solver, const Program& program) {
   const Matrix matrix = by_columns(program);
@@ -136,14 +141,15 @@ void add_cuts_and_heuristics(CbcModel& model) {
 }
 
 // From a start on, within the time that is left.
-void branch(const OsiClpSolverInterface& solver, const Program& program, const SolveOptions& options, double seconds,
-            Solution& solution) {
+void branch(const Program& program, double gap, double seconds, Solution& solution) {
+  OsiClpSolverInterface solver;
+  load(solver, program);
   CbcModel model(solver);
   model.setLogLevel(0);
   model.solver()->messageHandler()->setLogLevel(0);
   model.setUseElapsedTime(true);
   model.setMaximumSeconds(seconds);
-  model.setAllowableFractionGap(options.gap);
+  model.setAllowableFractionGap(gap);
   model.setRandomSeed(1);
   if (solution.found()) {
     // Checked by us: Cbc's own check is one more search.
@@ -158,7 +164,7 @@ void branch(const OsiClpSolverInterface& solver, const Program& program, const S
   }
   solution.status = model.isProvenOptimal() ? Status::optimal : Status::limit;
   if (solution.status == Status::optimal) {  // what it left out is no better than that
-    solution.bound = std::max(solution.bound, solution.objective - options.gap * std::abs(solution.objective));
+    solution.bound = std::max(solution.bound, solution.objective - gap * std::abs(solution.objective));
   }
   if (model.isProvenInfeasible() && !solution.found()) solution.status = Status::infeasible;
 }
@@ -188,10 +194,23 @@ Solution search(const Program& program, const SolveOptions& options) {
     const double left = options.seconds / 2 - watch.seconds();
     if (left > 0 && !good()) offer(program, Dive(solver, program, steps, left).find(), solution);
   }
+  // What is small enough is searched to the end; of what is not, branching finds less than a search around what there
+  // is.
+  const bool large = program.columns.size() > kLarge;
+  Neighborhoods near(program);
+  while (large && near.any() && solution.found() && !good() && watch.seconds() < options.seconds) {
+    const Part part = near.next(solution.values);
+    Solution better;
+    offer(part.program, part.values_of(solution.values), better);
+    branch(part.program, kPartGap, std::min(kPartSeconds, options.seconds - watch.seconds()), better);
+    if (better.found()) offer(program, part.with(solution.values, better.values), solution);
+  }
   if (good()) {
     solution.status = Status::optimal;
+  } else if (large && solution.found()) {
+    solution.status = Status::limit;
   } else {
-    branch(solver, program, options, std::max(options.seconds - watch.seconds(), 1.0), solution);
+    branch(program, options.gap, std::max(options.seconds - watch.seconds(), 1.0), solution);
     if (good()) solution.status = Status::optimal;
   }
   if (solution.found()) solution.bound = std::min(solution.bound, solution.objective);
