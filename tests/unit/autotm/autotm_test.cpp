@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "autotm/decode.h"
+#include "autotm/neighborhoods.h"
 #include "policy/sentinel.h"
 #include "simulate/simulate.h"
 #include "unit/autotm/instances.h"
@@ -106,6 +107,36 @@ TEST(Autotm, WhatStartsTheSolverIsFeasible) {
       EXPECT_LT(formula.program.violation(values), 1e-6) << seed << " " << name_of(mode);
     }
   }
+}
+
+// A part costs what the whole does, its own values fit it, and whatever fits it fits the whole.
+TEST(Autotm, PartsOfAProgramAreTheWholeWithTheRestKept) {
+  std::size_t smaller = 0;
+  for (std::uint32_t seed = 1; seed <= 15; ++seed) {
+    const simulate::Workload workload = training(6 + seed % 8);
+    const Slots slots(std::vector<double>(workload.ops.size(), 1e6), 24);
+    const Items items = make_items(workload, machine(), slots, {.neglect = 0, .unit_bytes = 1 << 19});
+    FormulaOptions how;
+    how.capacity = kCapacity / 2;
+    const Formula formula = formulate(workload, machine(), slots, items, how);
+    const simulate::Schedule start = policy::schedule_sentinel(workload, machine(), how.capacity);
+    const std::vector<double> values = values_like(workload, slots, items, formula, start, how.mode);
+    Neighborhoods near(formula.program);
+    ASSERT_TRUE(near.any());
+    for (int round = 0; round < 5; ++round) {
+      const Part part = near.next(values);
+      const std::vector<double> own = part.values_of(values);
+      smaller += part.columns.size() < values.size() ? 1 : 0;
+      EXPECT_EQ(part.with(values, own), values);
+      EXPECT_LT(part.program.violation(own), 1e-6);
+      EXPECT_NEAR(part.program.objective(own), formula.program.objective(values), 1e-6);
+      const Solution solution = solve(part.program, {.seconds = 1, .gap = 0.001, .start = own});
+      if (solution.values.empty()) continue;  // nothing to choose, or no solver
+      EXPECT_LT(formula.program.violation(part.with(values, solution.values)), 1e-5);
+      EXPECT_LE(solution.objective, part.program.objective(own) + 1e-6);
+    }
+  }
+  EXPECT_GT(smaller, 40u);
 }
 
 class Solved : public testing::TestWithParam<Mode> {
