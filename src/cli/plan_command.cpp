@@ -11,8 +11,8 @@
 #include "autotm/autotm.h"
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
+#include "cli/plan_machine.h"
 #include "config/parse.h"
-#include "machine/load.h"
 #include "plan/json_writer.h"
 #include "plan/make_plan.h"
 #include "plan/validate.h"
@@ -147,10 +147,6 @@ std::uint64_t capacity_of(const std::string& text, const profile::Profile& profi
 Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile,
                              std::vector<autotm::Facts>* facts) {
   if (options.fast.empty()) return plan::make_plan(profile, options.plan);
-  std::string note;
-  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
-  if (!machine) fail(kFailed, machine.error());
-  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
   policy::TierOptions tiers;
   tiers.fast_capacity = capacity_of(options.fast, profile);
   tiers.plan = options.plan;
@@ -161,7 +157,7 @@ Result<plan::Plan> made_plan(const Options& options, const profile::Profile& pro
     fmt::print(stderr, "hearth: round {}: packing takes {} more than was set aside; once more with so much less\n",
                round, report::bytes_text(bytes));
   };
-  return policy::tiered_plan(profile, *machine, tiers);
+  return policy::tiered_plan(profile, plan_machine(options.machine), tiers);
 }
 
 std::string tiers_text(const plan::Residency& residency) {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "profile/build.h"
 #include "profile/trace_file.h"
@@ -77,6 +78,23 @@ json object_of(const ReportTable& table, std::size_t row) {
     object[table.columns()[c].get<std::string>()] = table.row(row).at(c);
   }
   return object;
+}
+
+json objects_of(const ReportTable& table) {
+  json out = json::array();
+  for (std::size_t i = 0; i < table.size(); ++i) out.push_back(object_of(table, i));
+  return out;
+}
+
+void normalise_account(json& report) {
+  const auto tiers = report.find("tiers");  // reports before there were tiers have none
+  if (tiers == report.end() || !tiers->contains("account")) return;
+  json& account = tiers->at("account");
+  account["moves_omitted"] = account.at("moves").at("omitted");
+  for (const char* name : {"classes", "tensors", "timeline", "moves"}) {
+    json rows = objects_of(ReportTable(account.at(name)));
+    account[name] = std::move(rows);
+  }
 }
 
 json normalised_ops(const json& profile, const ReportTable& ops) {
@@ -175,6 +193,7 @@ std::size_t touching_accesses(const ReportTable& tensors, const json& access_col
 json normalised(const json& report) {
   json out = report;
   out["normalised"] = true;
+  normalise_account(out);
   if (report.at("profile").is_null()) return out;
   const json& profile = report.at("profile");
   const ReportTable ops(profile.at("ops")), tensors(profile.at("tensors")), timeline(profile.at("timeline"));
@@ -183,8 +202,7 @@ json normalised(const json& report) {
   to["ops_omitted"] = profile.at("ops").at("omitted");
   to["tensors"] = normalised_tensors(profile, ops, tensors);
   to["tensors_omitted"] = profile.at("tensors").at("omitted");
-  to["timeline"] = json::array();
-  for (std::size_t i = 0; i < timeline.size(); ++i) to["timeline"].push_back(object_of(timeline, i));
+  to["timeline"] = objects_of(timeline);
   if (!profile.at("agreement").is_null()) {
     for (json& each : to["agreement"].at("disagreeing_ops")) {
       each["op"] = report_name(profile, each.at("op_name"));

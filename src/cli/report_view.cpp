@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cli/report_file.h"
+#include "cli/text_page.h"
+#include "cli/tiers_view.h"
 #include "report/layout.h"
 
 namespace hearth::cli {
@@ -28,19 +30,19 @@ std::string text_of(const json& value) { return value.get<std::string>(); }
 class View {
  public:
   View(const json& document, const ReportStyle& style)
-      : document_(document), profile_(document.at("profile")), style_(style) {}
+      : document_(document), profile_(document.at("profile")), style_(style), page_(style) {}
 
   std::string render();
 
  private:
-  void heading(const char* text);
-  void line(const std::string& text) { out_ += "  " + text + '\n'; }
-  void wrapped(const std::string& text);
+  void heading(const char* text) { page_.heading(text); }
+  void line(const std::string& text) { page_.line(text); }
+  void wrapped(const std::string& text) { page_.wrapped(text); }
   std::string bucket(std::uint32_t frequency) const;
   void head();
   void options();
   void plan();
-  void tiers();
+  void trials();
   void iteration();
   void classes();
   void lifetimes();
@@ -55,36 +57,8 @@ class View {
   const json& document_;
   const json& profile_;
   const ReportStyle& style_;
-  std::string out_;
+  TextPage page_;
 };
-
-void View::heading(const char* text) {
-  out_ += '\n';
-  out_ += style_.colour ? "\033[1m" + std::string(text) + "\033[0m\n" : std::string(text) + '\n';
-}
-
-// Breaks at spaces; later lines are indented further.
-void View::wrapped(const std::string& text) {
-  const std::size_t width = std::max<std::size_t>(style_.width, 40);
-  std::string current = "  ";
-  std::size_t used = 2;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t length = end - at;
-    if (used > 4 && used + 1 + length > width) {
-      out_ += current + '\n';
-      current = "    ";
-      used = 4;
-    } else if (at > 0) {
-      current += ' ';
-      ++used;
-    }
-    current.append(text, at, length);
-    used += length;
-    at = end + 1;
-  }
-  out_ += current + '\n';
-}
 
 std::string View::bucket(std::uint32_t frequency) const {
   const json& thresholds = profile_.at("thresholds");
@@ -94,8 +68,7 @@ std::string View::bucket(std::uint32_t frequency) const {
 
 void View::head() {
   const json& process = document_.at("process");
-  const std::string title = "Hearth report, version " + text_of(document_.at("generator").at("version"));
-  out_ += style_.colour ? "\033[1m" + title + "\033[0m\n" : title + '\n';
+  page_.title("Hearth report, version " + text_of(document_.at("generator").at("version")));
   wrapped(text_of(process.at("command")));
   std::string where = "pid " + process.at("pid").dump() + " on " + text_of(process.at("host"));
   if (!text_of(process.at("rank")).empty()) {
@@ -126,39 +99,23 @@ void View::options() {
   }
   if (table.empty()) return;
   heading("Options that differ from their defaults");
-  table.write(out_, style_.width);
+  table.write(page_.text(), style_.width);
 }
 
-void View::tiers() {
-  const auto found = document_.find("tiers");  // reports before there were tiers have none
-  if (found == document_.end() || !found->at("present").get<bool>()) return;
-  const json& tiers = *found;
-  heading("Tiers");
-  line(tiers.at("how").get<std::string>() + "; policy " + tiers.at("policy").get<std::string>());
-  const bool limited = tiers.at("fast_capacity_bytes") != 0;
-  line("fast memory: " + bytes_of(tiers.at("fast_peak_bytes")) + " at most, " +
-       (limited ? bytes_of(tiers.at("fast_capacity_bytes")) + " allowed" : std::string("no limit")) + "; now " +
-       bytes_of(tiers.at("fast_bytes")) + " fast, " + bytes_of(tiers.at("slow_bytes")) + " slow");
-  if (tiers.at("pages_checked") != 0) {
-    line("of " + count_of(tiers.at("pages_checked")) + " pages looked for, " + count_of(tiers.at("pages_as_booked")) +
-         " lie where they should");
+// What was measured, and what came of it.
+void View::trials() {
+  const auto found = document_.find("trials");
+  if (found == document_.end() || found->at("measured").empty() || found->at("measured")[0].at("step_ns") == 0) return;
+  std::string text = "tried in real steps:";
+  const char* between = " ";
+  for (const json& row : found->at("measured")) {
+    text += between + row.at("plan").get<std::string>() + " ";
+    text += row.at("step_ns") == 0 ? "(being measured)" : time_text(row.at("step_ns").get<double>());
+    if (row.at("kept").get<bool>()) text += " (kept)";
+    between = ", ";
   }
-  for (const char* way : {"to_fast", "to_slow"}) {
-    const json& moves = tiers.at(way);
-    line(std::string(way == std::string("to_fast") ? "to fast: " : "to slow: ") + bytes_of(moves.at("bytes")) + " in " +
-         count_of(moves.at("requests")) + " moves, " + time_of(moves.at("busy_ns")));
-  }
-  const json& stayed = tiers.at("not_moved");
-  line(bytes_of(stayed.at("bytes")) + " could not move (pinned " + count_of(stayed.at("busy")) +
-       " times, target full " + count_of(stayed.at("no_memory")) + ", forbidden " + count_of(stayed.at("forbidden")) +
-       ", node gone " + count_of(stayed.at("absent_node")) + ", other " + count_of(stayed.at("other")) + "); no room " +
-       count_of(tiers.at("full")) + " times, late " + count_of(tiers.at("late")));
-  const json& emulation = tiers.at("emulation");
-  if (emulation.at("charges") != 0) {
-    line("emulated, not measured on such memory: " + count_of(emulation.at("charges")) + " ops waited " +
-         time_of(emulation.at("charged_ns")) + " for the memory of either tier; the delays were " +
-         time_of(emulation.at("overshoot_ns")) + " too long");
-  }
+  const auto at = found->at("converged_at").get<std::uint64_t>();
+  line(text + (at == 0 ? "; more to be tried" : "; converged at iteration " + count_text(at)));
 }
 
 void View::plan() {
@@ -174,6 +131,7 @@ void View::plan() {
        (plan.at("from_file").get<bool>() ? ", from a file" : ""));
   line(count_of(plan.at("iterations")) + " iterations managed, " + count_of(plan.at("iterations_off")) +
        " of them off the plan; left " + count_of(plan.at("left")) + " times, moved " + count_of(plan.at("moved")));
+  trials();
   line("tensors: " + count_of(plan.at("taken")) + " in place, " + count_of(plan.at("left_to_heap")) +
        " left to the heap by the plan, " + count_of(plan.at("blocked")) + " found their place taken, " +
        count_of(plan.at("lost")) + " unknown to it");
@@ -216,7 +174,7 @@ void View::classes() {
                count_of(each.at("tensors")), bytes_of(each.at("bytes")), bytes_of(each.at("peak_bytes")),
                count_of(each.at("accesses")), bytes_of(each.at("touched_bytes"))});
   }
-  table.write(out_, style_.width);
+  table.write(page_.text(), style_.width);
 }
 
 // Rows: how many outermost ops a tensor lives through; columns: how often it is touched.
@@ -253,7 +211,7 @@ void View::lifetimes() {
     }
     table.add(std::move(line));
   }
-  table.write(out_, style_.width);
+  table.write(page_.text(), style_.width);
 }
 
 void View::hint_at_modules() {
@@ -294,7 +252,7 @@ void View::largest() {
                count_text(touching_accesses(tensors, access_columns, i)), report::op_text(producer),
                module.empty() ? "-" : module, report::op_text(report_op(profile_, ops, tensors.cell(i, "dies_op")))});
   }
-  table.write(out_, style_.width);
+  table.write(page_.text(), style_.width);
   if (!any_module && !order.empty()) hint_at_modules();
   const json& omitted = profile_.at("tensors").at("omitted");
   if (omitted.at("tensors") != 0) {
@@ -311,7 +269,7 @@ void View::memory() {
     points.push_back(
         {timeline.cell(i, "time_ns").get<std::uint64_t>(), timeline.cell(i, "live_bytes").get<std::uint64_t>()});
   }
-  report::write_plot(out_, points, profile_.at("duration_ns").get<std::uint64_t>(),
+  report::write_plot(page_.text(), points, profile_.at("duration_ns").get<std::uint64_t>(),
                      {std::min<std::size_t>(style_.width, 120), 8, style_.unicode});
   const ReportTable ops(profile_.at("ops"));
   line("peak " + bytes_of(profile_.at("peak_bytes")) + " in " + report_op(profile_, ops, profile_.at("peak_op")));
@@ -339,7 +297,7 @@ void View::agreement() {
     table.add({count_of(each.at("pairs")), bytes_of(each.at("bytes")), text_of(each.at("seen_by")),
                text_of(each.at("text")) + (each.at("by_design").get<bool>() ? " (by design)" : "")});
   }
-  if (!table.empty()) table.write(out_, style_.width);
+  if (!table.empty()) table.write(page_.text(), style_.width);
 }
 
 void View::not_seen() {
@@ -373,7 +331,7 @@ std::string View::render() {
   head();
   options();
   plan();
-  tiers();
+  show_tiers(page_, document_);
   iteration();
   if (!profile_.is_null()) {
     classes();
@@ -384,7 +342,7 @@ std::string View::render() {
   }
   not_seen();
   problems();
-  return std::move(out_);
+  return std::move(page_.text());
 }
 
 }  // namespace

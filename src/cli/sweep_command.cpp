@@ -10,9 +10,9 @@
 
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
+#include "cli/plan_machine.h"
 #include "cli/sweep_plot.h"
 #include "config/parse.h"
-#include "machine/load.h"
 #include "policy/sweep.h"
 #include "profile/build.h"
 #include "profile/trace_file.h"
@@ -149,18 +149,14 @@ void sweep(const Options& options) {
   const profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   if (profile.peak_bytes == 0) fail(kFailed, options.trace + ": no tensor lives in its iteration");
-  std::string note;
-  const Result<tier::Machine> machine = machine::load_for_this_host(options.machine, &note);
-  if (!machine) fail(kFailed, machine.error());
-  if (!machine->two_tiers()) fail(kFailed, options.machine + " describes no second kind of memory");
-  if (!note.empty()) fmt::print(stderr, "hearth: {}\n", note);
+  const tier::Machine machine = plan_machine(options.machine);
   const simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
   const std::vector<std::uint64_t> capacities = capacities_of(options, profile);
   std::vector<autotm::Facts> facts;
   const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
   const policy::Scheduler* other = options.with_autotm ? &autotm : nullptr;
-  const Result<policy::Sweep> made = policy::sweep(workload, *machine, capacities, other, [&](std::size_t done) {
+  const Result<policy::Sweep> made = policy::sweep(workload, machine, capacities, other, [&](std::size_t done) {
     fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
     std::fflush(stderr);
   });
@@ -171,8 +167,8 @@ void sweep(const Options& options) {
       fail(kFailed, drawn.error());
     }
   }
-  const std::string text = options.json ? json_text(options, profile, *machine, swept, workload.ops.size(), facts)
-                                        : table_text(options, profile, *machine, swept);
+  const std::string text = options.json ? json_text(options, profile, machine, swept, workload.ops.size(), facts)
+                                        : table_text(options, profile, machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }

@@ -70,18 +70,6 @@ Ticket Migrator::post(const Request& request) {
   return ticket;
 }
 
-Ticket Migrator::renew(Request request) {
-  const Extent own = tier::pages_within(request.pages);
-  for (std::uintptr_t from = own.begin(); ready() && from < own.end();) {
-    const Extent run = pages_->next_run(tier::extent(from, own.end()), tier::other(request.to));
-    if (run.bytes == 0) break;
-    backend_->forget(run);
-    from = run.end();
-  }
-  request.dead = true;
-  return post(request);
-}
-
 Outcome Migrator::wait(Ticket ticket, std::uint64_t timeout_ns) {
   const std::uint64_t until = os::monotonic_ns() + timeout_ns;
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -265,7 +253,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
       moved.there = bytes;
       dropped_clean_.add(bytes);
     } else {
-      moved = request.dead ? backend_->move_dead(run, to) : backend_->move(run, to);
+      moved = backend_->move(run, to);
     }
     const std::uint64_t changed = book(run, to, moved);
     if (to == Tier::fast) pages_->unclaim(bytes - changed);
@@ -279,6 +267,7 @@ Migrator::Step Migrator::move_run(Extent unit, const Request& request) {
 std::uint64_t Migrator::book(Extent run, Tier to, const Moved& moved) {
   if (moved.bound) pages_->set_bound(run, to);
   if (moved.failed == 0) return pages_->change(run, to);
+  if (moved.there == 0) return 0;
   // Some stayed: page by page, as the backend finds them.
   constexpr std::size_t kPages = kUnit / tier::Pages::kPage;
   Tier tiers[kPages];
@@ -323,6 +312,7 @@ std::uint32_t Migrator::finish(std::uint32_t slot, Outcome outcome) {
   const Request& request = queue_.request(slot);
   requests_[direction(request.to)].add(1);
   const std::uint64_t now = os::monotonic_ns();
+  if (request.over_ns != nullptr) request.over_ns->store(now, std::memory_order_relaxed);
   if (request.deadline_ns != 0 && now > request.deadline_ns && outcome != Outcome::cancelled) {
     late_.add(1);
     std::uint64_t latest = latest_ns_.get();

@@ -39,11 +39,6 @@ class Migrator {
 
   // No ticket if the queue is full, no thread can be had, or the migrator has stopped.
   Ticket post(const Request& request);
-  // Other memory for a stretch in which nothing lives: what lies on the other tier is given up here and now, and the
-  // movers need not copy it. Only for the thread that owns the pages, and only when no block of the stretch is in use:
-  // on return they read as zero or as before, and may be used at once. Pages that the stretch shares with a neighbour
-  // keep their contents. The pages must not be given back to the kernel before the request is over.
-  Ticket renew(Request request);
   Outcome outcome(Ticket ticket) const { return queue_.outcome(ticket); }
   bool cancel(Ticket ticket) { return queue_.cancel(ticket); }
   // Until it is over, at most so long. What it came to.

@@ -1,6 +1,7 @@
 // Request: one range of pages that is to be on another tier, and what became of it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "tier/pages.h"
@@ -13,7 +14,7 @@ struct Request {
   std::uint32_t priority = 0;     // higher first
   std::uint64_t deadline_ns = 0;  // monotonic; earlier first within a priority; 0 = whenever, after those that have one
   bool clean = false;             // not written since it was fetched: may be dropped where the backend can
-  bool dead = false;              // its owner has forgotten the contents (Migrator::renew)
+  std::atomic<std::uint64_t>* over_ns = nullptr;  // there the moment of its end is written; memory for ever
 };
 
 // Names one posted request for as long as anybody asks for it; 0 = none.

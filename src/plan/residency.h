@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/account.h"
 #include "tier/tier.h"
 
 namespace hearth::plan {
@@ -47,6 +48,7 @@ struct Move {
   std::uint32_t due = 0;  // ops, >= at; Residency::ops = the end of the iteration
   std::uint64_t ns = 0;   // from at to due, foreseen
   bool wait = false;      // worth stopping the program for when it is late
+  bool clean = false;     // not written since it was fetched: dropped where the backend can (tier/backend.h)
 
   bool operator==(const Move&) const = default;
 };
@@ -55,9 +57,10 @@ struct Move {
 struct Prediction {
   std::uint64_t step_ns = 0;
   std::uint64_t all_fast_ns = 0, all_slow_ns = 0;
-  std::uint64_t stall_ns = 0;      // of it, waiting for moves
-  std::uint64_t fast_peak = 0;     // bytes
-  std::uint64_t fast_average = 0;  // over time
+  std::uint64_t first_touch_ns = 0;  // with as much fast memory, taken by who comes first
+  std::uint64_t stall_ns = 0;        // of it, waiting for moves
+  std::uint64_t fast_peak = 0;       // bytes
+  std::uint64_t fast_average = 0;    // over time
 
   bool operator==(const Prediction&) const = default;
 };
@@ -72,6 +75,7 @@ struct Residency {
   std::vector<Stretch> stretches;  // those of one entry side by side
   std::vector<Move> moves;         // by `at`
   Prediction prediction;
+  Account account;
 
   bool present() const { return !policy.empty(); }
   bool operator==(const Residency&) const = default;

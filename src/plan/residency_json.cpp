@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plan/account_json.h"
+
 namespace hearth::plan {
 namespace {
 
 using tier::Tier;
 
-constexpr std::uint32_t kWait = 1;  // flag of a move
+// Flags of a move.
+constexpr std::uint32_t kWait = 1;
+constexpr std::uint32_t kClean = 2;
 
 std::string number(std::uint64_t value) {
   char digits[24];
@@ -57,17 +61,20 @@ bool read_move(JsonText& text, Move& move) {
   std::uint32_t flags = 0;
   const bool read = text.take('[') && text.number(move.stretch) && text.take(',') && read_tier(text, move.to) &&
                     text.take(',') && text.number(move.at) && text.take(',') && text.number(move.due) &&
-                    text.take(',') && text.number(move.ns) && text.take(',') && read_flag(text, flags, kWait) &&
-                    text.take(']');
+                    text.take(',') && text.number(move.ns) && text.take(',') &&
+                    read_flag(text, flags, kWait | kClean) && text.take(']');
   move.wait = (flags & kWait) != 0;
+  move.clean = (flags & kClean) != 0;
   return read;
 }
 
 bool read_prediction(JsonText& text, Prediction& prediction) {
-  std::uint64_t* const members[] = {&prediction.step_ns,  &prediction.all_fast_ns, &prediction.all_slow_ns,
-                                    &prediction.stall_ns, &prediction.fast_peak,   &prediction.fast_average};
-  return text.object({"step_ns", "all_fast_ns", "all_slow_ns", "stall_ns", "fast_peak", "fast_average"},
-                     [&](std::uint32_t member) { return text.number(*members[member]); });
+  std::uint64_t* const members[] = {&prediction.step_ns,        &prediction.all_fast_ns, &prediction.all_slow_ns,
+                                    &prediction.first_touch_ns, &prediction.stall_ns,    &prediction.fast_peak,
+                                    &prediction.fast_average};
+  return text.object(
+      {"step_ns", "all_fast_ns", "all_slow_ns", "first_touch_ns", "stall_ns", "fast_peak", "fast_average"},
+      [&](std::uint32_t member) { return text.number(*members[member]); });
 }
 
 }  // namespace
@@ -104,7 +111,8 @@ void write_residency(std::string& out, const Residency& residency) {
   out += "{\n    \"policy\": " + quoted(residency.policy) + ", \"machine\": " + quoted(residency.machine);
   out += ", \"fast_capacity\": " + number(residency.fast_capacity);
   out += ",\n    \"prediction\": {\"step_ns\": " + number(p.step_ns) + ", \"all_fast_ns\": " + number(p.all_fast_ns);
-  out += ", \"all_slow_ns\": " + number(p.all_slow_ns) + ", \"stall_ns\": " + number(p.stall_ns);
+  out += ", \"all_slow_ns\": " + number(p.all_slow_ns) + ", \"first_touch_ns\": " + number(p.first_touch_ns);
+  out += ", \"stall_ns\": " + number(p.stall_ns);
   out += ", \"fast_peak\": " + number(p.fast_peak) + ", \"fast_average\": " + number(p.fast_average) + "}";
   out += ",\n    \"ops\": " + number(residency.ops) + ",\n    \"births\": [";
   for (std::size_t i = 0; i < residency.births.size(); ++i) out += (i == 0 ? "" : ", ") + number(residency.births[i]);
@@ -118,42 +126,45 @@ void write_residency(std::string& out, const Residency& residency) {
   });
   write_list(out, "moves", residency.moves, [&](const Move& move) {
     out += number(move.stretch) + ", \"" + tier_name(move.to) + "\", " + number(move.at) + ", " + number(move.due);
-    out += ", " + number(move.ns) + ", " + number(move.wait ? kWait : 0);
+    out += ", " + number(move.ns) + ", " + number((move.wait ? kWait : 0) | (move.clean ? kClean : 0));
   });
+  write_account(out, residency.account);
   out += "\n  }";
 }
 
 bool read_residency(JsonText& text, Residency& residency) {
   if (text.take_null()) return true;
-  return text.object(
-      {"policy", "machine", "fast_capacity", "prediction", "ops", "births", "residents", "stretches", "moves"},
-      [&](std::uint32_t member) {
-        std::string_view name;
-        switch (member) {
-          case 0:
-            if (!text.string(name)) return false;
-            residency.policy = name;
-            return !name.empty() || text.fail("a residency without a policy");
-          case 1:
-            if (!text.string(name)) return false;
-            residency.machine = name;
-            return true;
-          case 2:
-            return text.number(residency.fast_capacity);
-          case 3:
-            return read_prediction(text, residency.prediction);
-          case 4:
-            return text.number(residency.ops);
-          case 5:
-            return text.list([&] { return text.number(residency.births.emplace_back()); });
-          case 6:
-            return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
-          case 7:
-            return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
-          default:
-            return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
-        }
-      });
+  return text.object({"policy", "machine", "fast_capacity", "prediction", "ops", "births", "residents", "stretches",
+                      "moves", "account"},
+                     [&](std::uint32_t member) {
+                       std::string_view name;
+                       switch (member) {
+                         case 0:
+                           if (!text.string(name)) return false;
+                           residency.policy = name;
+                           return !name.empty() || text.fail("a residency without a policy");
+                         case 1:
+                           if (!text.string(name)) return false;
+                           residency.machine = name;
+                           return true;
+                         case 2:
+                           return text.number(residency.fast_capacity);
+                         case 3:
+                           return read_prediction(text, residency.prediction);
+                         case 4:
+                           return text.number(residency.ops);
+                         case 5:
+                           return text.list([&] { return text.number(residency.births.emplace_back()); });
+                         case 6:
+                           return text.list([&] { return read_resident(text, residency.residents.emplace_back()); });
+                         case 7:
+                           return text.list([&] { return read_stretch(text, residency.stretches.emplace_back()); });
+                         case 8:
+                           return text.list([&] { return read_move(text, residency.moves.emplace_back()); });
+                         default:
+                           return read_account(text, residency.account);
+                       }
+                     });
 }
 
 }  // namespace hearth::plan

@@ -97,6 +97,7 @@ Result<void> check_moves(const Plan& plan) {
     if (move.at > move.due || move.due > residency.ops) return Error{which + "is due before it is asked for"};
     if (i != 0 && residency.moves[i - 1].at > move.at) return Error{which + "is out of order"};
     if (move.to == Tier::none) return Error{which + "goes nowhere"};
+    if (move.clean && move.to != Tier::slow) return Error{which + "drops a copy by fetching it"};
     moves_of[move.stretch].push_back(i);
   }
   for (std::size_t s = 0; s < moves_of.size(); ++s) {
@@ -135,6 +136,20 @@ Result<void> check_capacity(const Plan& plan) {
                " are allowed"};
 }
 
+// It is told, not followed; but what it tells of is there.
+Result<void> check_account(const Residency& residency) {
+  for (const TensorAccount& tensor : residency.account.tensors) {
+    const std::uint64_t end = std::uint64_t{tensor.first_stretch} + tensor.stretches;
+    if (end > residency.stretches.size())
+      return Error{"the account of its residency tells of stretches that are not there"};
+    for (const Window& window : tensor.stake.windows) {
+      if (window.from < window.to && window.to <= residency.ops) continue;
+      return Error{"the account of its residency tells of ops that are not there"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> validate_residency(const Plan& plan) {
@@ -145,6 +160,7 @@ Result<void> validate_residency(const Plan& plan) {
   if (Result<void> overlap = check_overlap(plan.residency); !overlap) return overlap;
   if (Result<void> own = check_own_pages(plan); !own) return own;
   if (Result<void> moves = check_moves(plan); !moves) return moves;
+  if (Result<void> account = check_account(plan.residency); !account) return account;
   return check_capacity(plan);
 }
 

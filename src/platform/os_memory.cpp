@@ -109,10 +109,8 @@ int protect(void* address, std::size_t bytes, Protection protection) {
 
 int discard(void* address, std::size_t bytes) { return advise(address, bytes, MADV_DONTNEED); }
 
-int populate(void* address, std::size_t bytes) { return advise(address, bytes, MADV_POPULATE_WRITE); }
-
 int prefault(void* address, std::size_t bytes) {
-  const int result = populate(address, bytes);
+  const int result = advise(address, bytes, MADV_POPULATE_WRITE);
   if (result != EINVAL) {
     return result;
   }

@@ -24,9 +24,6 @@ int protect(void* address, std::size_t bytes, Protection protection);
 int discard(void* address, std::size_t bytes);
 // Takes the memory now, so that touching it later does not fault.
 int prefault(void* address, std::size_t bytes);
-// The same, but only where the kernel can (5.14 and later), without touching a page itself: EINVAL elsewhere, and an
-// error instead of a signal where pages are protected. Never changes what a page holds.
-int populate(void* address, std::size_t bytes);
 int advise_huge(void* address, std::size_t bytes);
 int advise_small(void* address, std::size_t bytes);
 // Ends a reservation or mapping.

@@ -24,41 +24,54 @@ class Pricer {
       come_[i] = gap_ns >= durations.to_fast ? come(gap) : kNever;
       const bool both = gap_ns >= durations.to_slow + durations.to_fast;
       away_[i] = both ? leave_[i] + come_[i] : kNever;
+      writes_[i] = parts.clusters[part.first_cluster + i].writes;
     }
   }
 
   // The price of being fast in these clusters; sets which gaps it stays fast through.
   double price(std::uint8_t fast, std::uint8_t* stays) const {
+    bool dirty = true;
+    double sum = once_around(fast, stays, dirty);
+    // What a resident is like as the iteration begins is what it was like as the last one ended.
+    if (part_.resident && durations_.free_if_clean) sum = once_around(fast, stays, dirty);
+    return sum;
+  }
+
+ private:
+  double once_around(std::uint8_t fast, std::uint8_t* stays, bool& dirty) const {
     double sum = 0;
     *stays = 0;
     for (std::uint32_t i = 0; i < part_.clusters; ++i) {
       const bool here = (fast >> i & 1) != 0;
       const bool last = i + 1 == part_.clusters;
       if (here) sum += in_[i];
+      dirty |= here && writes_[i];
       if (last && !part_.resident) break;
       const bool next = (fast >> (last ? 0 : i + 1) & 1) != 0;
-      if (here && next && stay_[i] <= away_[i]) {
+      const double away = dirty ? away_[i] : come_[i];
+      if (here && next && stay_[i] <= away) {
         sum += stay_[i];
         *stays |= static_cast<std::uint8_t>(1u << i);
-      } else if (here && next) {
-        sum += away_[i];
+        continue;
+      }
+      if (here && next) {
+        sum += away;
       } else if (here) {
-        sum += leave_[i];
+        sum += dirty ? leave_[i] : 0;
       } else if (next) {
         sum += come_[i];
       }
+      if (next) dirty = !durations_.free_if_clean;
     }
     return sum;
   }
-
- private:
   double leave(Range gap) const {
     const Range way{gap.from, grid_.after(gap.from, durations_.to_slow, gap.to)};
-    return prices_.lanes[1].over(way) + bytes_ * prices_.held.over(way);
+    return prices_.lanes[1].over(way) + bytes_ * prices_.held.over(way) + durations_.to_slow * durations_.interference;
   }
   double come(Range gap) const {
     const Range way{grid_.before(gap.to, durations_.to_fast, gap.from), gap.to};
-    return prices_.lanes[0].over(way) + bytes_ * prices_.held.over(way);
+    return prices_.lanes[0].over(way) + bytes_ * prices_.held.over(way) + durations_.to_fast * durations_.interference;
   }
 
   const Part& part_;
@@ -67,12 +80,33 @@ class Pricer {
   const Prices& prices_;
   double bytes_;
   double in_[kMostClusters], stay_[kMostClusters], leave_[kMostClusters], come_[kMostClusters], away_[kMostClusters];
+  bool writes_[kMostClusters];
 };
 
 }  // namespace
 
 Durations::Durations(const tier::Machine& machine, double bytes)
-    : to_fast(time_of(bytes, machine.move_to_fast)), to_slow(time_of(bytes, machine.move_to_slow)) {}
+    : to_fast(time_of(bytes, machine.move_to_fast)),
+      to_slow(time_of(bytes, machine.move_to_slow)),
+      interference(machine.interference / 2) {}
+
+std::uint8_t clean_leaves(const Parts& parts, const Part& part, std::uint8_t fast, std::uint8_t stays) {
+  const std::uint32_t count = part.clusters;
+  // A resident's first fetch may be in the iteration before.
+  const std::uint32_t rounds = part.resident ? 2 : 1;
+  bool dirty = true;
+  std::uint8_t clean = 0;
+  for (std::uint32_t at = 0; at < rounds * count; ++at) {
+    const std::uint32_t i = at % count;
+    const bool here = (fast >> i & 1) != 0;
+    const bool next = (fast >> (i + 1) % count & 1) != 0;
+    dirty |= here && parts.clusters[part.first_cluster + i].writes;
+    if (here && next && (stays >> i & 1) != 0) continue;
+    if (here && !dirty) clean |= static_cast<std::uint8_t>(1u << i);
+    if (next) dirty = false;
+  }
+  return clean;
+}
 
 Range gap_behind(const Parts& parts, const Part& part, std::uint32_t i, std::uint32_t slots) {
   const Cluster* clusters = &parts.clusters[part.first_cluster];

@@ -31,12 +31,17 @@ struct Prices {
 // How long the part's moves take.
 struct Durations {
   double to_fast = 0, to_slow = 0;
+  bool free_if_clean = false;  // to slow: not while prices are found, which it would make swing
+  double interference = 0;     // what a ns in a lane makes ops longer that are bound by memory
 
   Durations(const tier::Machine& machine, double bytes);
 };
 
 // The gap behind cluster `i`, in positions of its life; behind a resident's last one the next iteration begins.
 Range gap_behind(const Parts& parts, const Part& part, std::uint32_t i, std::uint32_t slots);
+
+// Bit per gap: the part leaves there, and has not been written since it was fetched.
+std::uint8_t clean_leaves(const Parts& parts, const Part& part, std::uint8_t fast, std::uint8_t stays);
 
 // In the order of net gain, best first; all of them fast in some cluster. `savings`: of each cluster.
 using Savings = std::array<double, kMostClusters>;

@@ -24,7 +24,7 @@ class Maker {
         const double fast = time_of(use.read, machine.fast.read) + time_of(use.write, machine.fast.write);
         const double slow = time_of(use.read, machine.slow.read) + time_of(use.write, machine.slow.write);
         parts_.base_ns[op] += fast;
-        uses_of_[use.object].push_back({op, slow - fast});
+        uses_of_[use.object].push_back({op, slow - fast, use.write > 0});
       }
     }
   }
@@ -97,7 +97,7 @@ class Maker {
     const auto first = static_cast<std::uint32_t>(parts_.visits.size());
     for (const Visit& visit : visits) {
       const auto at = static_cast<std::uint32_t>(parts_.visits.size());
-      parts_.visits.push_back({visit.op, visit.more_ns * part.share});
+      parts_.visits.push_back({visit.op, visit.more_ns * part.share, visit.writes});
       const std::uint32_t op = within_life(visit.op, object);
       const std::uint32_t slot = position(op, object);
       const std::uint32_t end = slot + std::max(length(op), 1u);
@@ -107,6 +107,7 @@ class Maker {
       Cluster& open = clusters.back();
       if (open.visits == 0) open.first_visit = at;
       ++open.visits;
+      open.writes |= visit.writes;
       open.slots.to = std::max(open.slots.to, end);
     }
     // Alive without being used: from the last use to the death it can lie anywhere.
@@ -138,6 +139,7 @@ class Maker {
     const Cluster& next = clusters[closest + 1];
     if (into.visits == 0) into.first_visit = next.first_visit;
     into.visits += next.visits;
+    into.writes |= next.writes;
     into.slots.to = std::max(into.slots.to, next.slots.to);
     clusters.erase(clusters.begin() + static_cast<std::ptrdiff_t>(closest) + 1);
   }

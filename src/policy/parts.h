@@ -17,12 +17,14 @@ namespace hearth::policy {
 struct Visit {
   std::uint32_t op = 0;
   double more_ns = 0;
+  bool writes = false;
 };
 
 // Uses that follow each other closely: all of them find the part on the same tier.
 struct Cluster {
   std::uint32_t first_visit = 0, visits = 0;  // into Parts::visits
   Range slots;
+  bool writes = false;  // some of them
 };
 
 struct Part {

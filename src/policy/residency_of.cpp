@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace hearth::policy {
 namespace {
@@ -13,8 +14,6 @@ using simulate::Object;
 using simulate::Schedule;
 using simulate::Workload;
 using tier::Tier;
-
-constexpr std::uint32_t kNone = 0xffffffffu;
 
 // A resident is named by its size and its place among those of its size, in order of birth.
 std::vector<std::uint32_t> nth_of(const profile::Profile& profile, const Workload& workload) {
@@ -41,11 +40,11 @@ class Maker {
         schedule_(schedule),
         plan_(plan),
         moves_(schedule.pieces.size(), false),
-        stretch_of_(schedule.pieces.size(), kNone) {
+        stretch_of_(schedule.pieces.size(), kNoStretch) {
     for (const simulate::Move& move : schedule.moves) moves_[move.piece] = true;
   }
 
-  void make() {
+  std::vector<std::uint32_t> make() {
     Residency& residency = plan_.residency;
     residency.ops = static_cast<std::uint32_t>(workload_.ops.size());
     residency.births = workload_.entry_ops;
@@ -53,14 +52,16 @@ class Maker {
     add_entries();
     add_residents();
     for (const simulate::Move& move : schedule_.moves) {
-      if (stretch_of_[move.piece] == kNone) continue;
+      if (stretch_of_[move.piece] == kNoStretch) continue;
       residency.moves.push_back({.stretch = stretch_of_[move.piece],
                                  .to = move.to,
                                  .at = move.at,
                                  .due = move.due,
                                  .ns = static_cast<std::uint64_t>(std::max(move.ns, 0.0)),
-                                 .wait = move.wait});
+                                 .wait = move.wait,
+                                 .clean = move.clean});
     }
+    return std::move(stretch_of_);
   }
 
  private:
@@ -149,9 +150,9 @@ std::vector<Home> homes_of(const profile::Profile& profile, const Workload& work
   return homes;
 }
 
-void residency_of(const profile::Profile& profile, const Workload& workload, const Schedule& schedule,
-                  plan::Plan& plan) {
-  Maker(profile, workload, schedule, plan).make();
+std::vector<std::uint32_t> residency_of(const profile::Profile& profile, const Workload& workload,
+                                        const Schedule& schedule, plan::Plan& plan) {
+  return Maker(profile, workload, schedule, plan).make();
 }
 
 }  // namespace hearth::policy

@@ -16,7 +16,8 @@ enum Lane : std::uint8_t { kToFast = 0, kToSlow = 1 };
 // A move as it has been fitted into its lane.
 struct Transfer {
   Lane lane = kToFast;
-  Range slots;  // from the first slot it takes to after the last one; positions of a life
+  Range slots;         // from the first slot it takes to after the last one; positions of a life
+  bool clean = false;  // takes none, at the first's begin
 };
 
 // Where a part lies, and what that takes.

@@ -24,6 +24,14 @@ Move move_of(const Workload& workload, const Grid& grid, const Transfer& transfe
   if (when.to < slots && grid.slot_of(move.due) < when.to) ++move.due;
   move.due = std::max(move.at, move.due);
   const std::uint32_t until = when.to >= slots ? slots : when.to;
+  move.clean = transfer.clean;
+  if (transfer.clean) {
+    // At once, which is when the movers come to it.
+    const std::uint32_t slot = std::min(when.from, slots - 1);
+    move.due = std::min(move.at + 1, end);
+    move.ns = grid.ns(slot);
+    return move;
+  }
   move.ns = std::max(0.0, grid.begin_ns(until) - grid.begin_ns(std::min(when.from, until)));
   return move;
 }

@@ -9,6 +9,8 @@
 //     than there is, prices rise from round to round (a Lagrangian relaxation of the capacities).
 //   - In each round parts are placed by what they save for what they take, into room that they really find, so that
 //     every round ends with a schedule that keeps capacity and bandwidth. The best round counts.
+//   - What that leaves to be gained by placing some parts in another order is looked for at last (improve.h), when what
+//     is clean goes back for free where the machine keeps copies.
 //   - What a part saves depends on the others: an op with one slow operand left is as slow as that makes it. So savings
 //     are reckoned anew as a part comes to the head of the queue.
 //
@@ -36,7 +38,8 @@ struct Chosen {
 struct SearchOptions {
   double capacity = 0;   // bytes
   int first_rounds = 6;  // for each size of the pool
-  int rounds = 30;       // more of them for the two best sizes
+  int rounds = 10;       // more of them for the two best sizes
+  int tries = 2000;      // of improving the best one
 };
 
 Chosen search(const simulate::Workload& workload, const tier::Machine& machine, const Grid& grid, const Parts& parts,

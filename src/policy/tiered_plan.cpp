@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "plan/validate.h"
+#include "policy/account_of.h"
 #include "policy/baselines.h"
+#include "policy/ledger.h"
 #include "policy/residency_of.h"
 #include "policy/sentinel.h"
 #include "simulate/simulate.h"
@@ -45,12 +47,15 @@ std::string name_of(const TierOptions& options) {
   return options.policy == Policy::sentinel ? "sentinel" : "tier-queue";
 }
 
-plan::Prediction foresee(const Workload& workload, const tier::Machine& machine, const simulate::Schedule& schedule) {
-  const simulate::Outcome outcome = simulate::simulate(workload, machine, schedule);
+plan::Prediction foresee(const Workload& workload, const tier::Machine& machine, const simulate::Schedule& schedule,
+                         Ledger& ledger) {
+  const simulate::Outcome outcome = simulate::simulate(workload, machine, schedule, &ledger);
   plan::Prediction foreseen;
   foreseen.step_ns = whole(outcome.step_ns);
   foreseen.all_fast_ns = whole(simulate::all_fast_ns(workload, machine));
   foreseen.all_slow_ns = whole(simulate::all_slow_ns(workload, machine));
+  foreseen.first_touch_ns =
+      whole(simulate::simulate(workload, machine, schedule_first_touch(workload, schedule.capacity)).step_ns);
   foreseen.stall_ns = whole(outcome.stall_ns);
   foreseen.fast_peak = outcome.fast_peak;
   foreseen.fast_average = whole(outcome.fast_average);
@@ -63,9 +68,12 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
   looked_at.step_ns = options.step_ns;
   const Workload workload = simulate::make_workload(profile, looked_at);
   const auto allowed = static_cast<double>(options.fast_capacity);
+  tier::Machine reckoned = machine;
+  reckoned.move_to_fast /= options.slower_moves;
+  reckoned.move_to_slow /= options.slower_moves;
   double capacity = allowed;
   for (int round = 0;; ++round) {
-    Result<simulate::Schedule> made = schedule(options, workload, machine, capacity);
+    Result<simulate::Schedule> made = schedule(options, workload, reckoned, capacity);
     if (!made) return Error{made.error()};
     simulate::Schedule& chosen = *made;
     const std::vector<plan::Home> homes = homes_of(profile, workload, chosen);
@@ -86,8 +94,11 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
     plan->residency.policy = name_of(options);
     plan->residency.machine = machine.name;
     plan->residency.fast_capacity = options.fast_capacity;
-    residency_of(profile, workload, chosen, *plan);
-    plan->residency.prediction = foresee(workload, machine, chosen);
+    const std::vector<std::uint32_t> stretch_of = residency_of(profile, workload, chosen, *plan);
+    Ledger ledger(profile, workload, machine, chosen);
+    plan->residency.prediction = foresee(workload, machine, chosen, ledger);
+    const auto step_ns = static_cast<double>(plan->residency.prediction.step_ns);
+    plan->residency.account = account_of({profile, workload, machine, chosen, stretch_of, step_ns}, ledger);
     return plan;
   }
 }

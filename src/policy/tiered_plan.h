@@ -33,6 +33,7 @@ struct TierOptions {
   Policy policy = Policy::sentinel;
   const Scheduler* other = nullptr;  // instead of `policy`
   std::uint64_t fast_capacity = 0;   // bytes
+  double slower_moves = 1;           // reckons with moves that are so many times slower than the machine's
   double step_ns = 0;                // what an iteration takes with everything fast; 0 = as in the profile
   plan::PlanOptions plan;
   // Told when packing takes so many bytes more than the policy had set aside, and all is done again.

@@ -10,6 +10,7 @@ const plan::Sequence* tiered_sequence(const profile::Profile& profile, const tie
   how.policy = options.tier_queue ? Policy::tier_queue : Policy::sentinel;
   how.fast_capacity = options.fast_capacity;
   how.step_ns = static_cast<double>(options.step_ns);
+  how.slower_moves = options.slower_moves;
   how.plan.min_bytes = options.min_bytes;
   return plan::made_sequence([&] { return tiered_plan(profile, machine, how); }, why, capacity);
 }

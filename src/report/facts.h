@@ -49,6 +49,23 @@ struct PlanFacts {
   std::uint64_t live_bytes = 0, reserved_bytes = 0, bad_frees = 0;
 };
 
+// Plans measured in real steps, and which of them stayed (runtime/trials.h).
+struct TrialFacts {
+  static constexpr std::uint32_t kRows = 4;
+
+  enum class What : std::uint8_t { planned, as_measured, slower_moves, no_plan };
+  struct Row {
+    What what = What::planned;
+    std::uint64_t step_ns = 0;      // median; 0 = being measured
+    std::uint64_t foreseen_ns = 0;  // by the simulator; 0 = by nobody
+    bool kept = false;              // the quickest so far
+  };
+  Row rows[kRows];
+  std::uint32_t count = 0;
+  std::uint64_t converged_at = 0;  // iteration; 0 = it has not
+};
+const char* trial_name(TrialFacts::What what);
+
 struct ProfiledIteration {
   bool present = false;
   std::uint64_t number = 0;
@@ -87,6 +104,7 @@ struct LiveFacts {
   std::uint64_t perf_samples = 0;
   ProfiledIteration profiled;
   PlanFacts plan;
+  TrialFacts trials;
   TierFacts tiers;
 
   Degradation degradations[kMaxDegradations];

@@ -105,6 +105,23 @@ void write_plan(JsonWriter& json, const PlanFacts& plan) {
   json.end_object();
 }
 
+void write_trials(JsonWriter& json, const TrialFacts& trials) {
+  json.key("trials").begin_object();
+  json.member("converged_at", trials.converged_at);
+  json.key("measured").begin_array();
+  for (std::uint32_t i = 0; i < trials.count; ++i) {
+    const TrialFacts::Row& row = trials.rows[i];
+    json.begin_object();
+    json.member("plan", trial_name(row.what));
+    json.member("step_ns", row.step_ns);
+    json.member("foreseen_ns", row.foreseen_ns);
+    json.member("kept", row.kept);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 void write_guard(JsonWriter& json, const LiveFacts& live) {
   const GuardFacts& guard = live.guard;
   json.key("guard").begin_object();
@@ -155,6 +172,20 @@ const char* state_name(int state) {
   }
 }
 
+const char* trial_name(TrialFacts::What what) {
+  switch (what) {
+    case TrialFacts::What::planned:
+      return "as profiled";
+    case TrialFacts::What::as_measured:
+      return "as measured";
+    case TrialFacts::What::slower_moves:
+      return "slower moves";
+    case TrialFacts::What::no_plan:
+      break;
+  }
+  return "no plan";
+}
+
 void write_live(JsonWriter& json, const LiveFacts& live) {
   json.member("state", state_name(live.state));
   json.key("written").begin_object();
@@ -167,6 +198,7 @@ void write_live(JsonWriter& json, const LiveFacts& live) {
   write_counters(json, live);
   write_heap(json, live.heap);
   write_plan(json, live.plan);
+  write_trials(json, live.trials);
   write_tiers(json, live.tiers);
   write_guard(json, live);
   write_degradations(json, live);

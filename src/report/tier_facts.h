@@ -1,7 +1,10 @@
 // What lay on which tier, what moved, and what an emulated tier cost: a part of LiveFacts. Plain values.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+
+#include "plan/residency.h"
 
 namespace hearth::report {
 
@@ -23,12 +26,20 @@ struct SteadyFacts {
   std::uint64_t to_fast = 0, to_slow = 0;
   std::uint64_t waited_ns = 0;  // of the program for moves
   std::uint64_t charged_ns = 0, slow_bytes_used = 0;
+  std::uint64_t moves = 0, late = 0, late_ns = 0;  // of the plan; not over when they were due, and how long then
+  std::uint64_t waits_tried = 0, waits_worth = 0;  // fetches that came late: decided by trial, and now waited for
+};
+
+// How often a planned move was asked for, was not over when it was due, and for how long it went on then, in all and at
+// most. Written by one thread, read by others.
+struct Punctuality {
+  std::atomic<std::uint64_t> asked{0}, late{0}, late_ns{0}, latest_ns{0};
 };
 
 // What the simulator expects of an iteration under the plan that is followed.
 struct ForeseenFacts {
   bool present = false;
-  std::uint64_t step_ns = 0, all_fast_ns = 0, all_slow_ns = 0, fast_peak = 0;
+  std::uint64_t step_ns = 0, all_fast_ns = 0, all_slow_ns = 0, stall_ns = 0, fast_peak = 0, fast_average = 0;
 };
 
 struct TierFacts {
@@ -52,6 +63,9 @@ struct TierFacts {
   ListFacts lists;
   SteadyFacts steady;
   ForeseenFacts foreseen;
+  // Of the plan that is followed, null if none is; both stay as they are for ever.
+  const plan::Residency* residency = nullptr;
+  const Punctuality* moves = nullptr;  // of each of its moves
 
   // Emulation only.
   std::uint64_t charges = 0, charged_ns = 0, overshoot_ns = 0, slow_bytes_used = 0;

@@ -1,6 +1,8 @@
 // The tiers' part of the report. Async-signal-safe, as all of live_json.cpp.
 #include "report/tier_json.h"
 
+#include "report/account_json.h"
+
 namespace hearth::report {
 namespace {
 
@@ -31,7 +33,9 @@ void write_foreseen(JsonWriter& json, const ForeseenFacts& foreseen) {
   json.member("step_ns", foreseen.step_ns);
   json.member("all_fast_ns", foreseen.all_fast_ns);
   json.member("all_slow_ns", foreseen.all_slow_ns);
+  json.member("stall_ns", foreseen.stall_ns);
   json.member("fast_peak_bytes", foreseen.fast_peak);
+  json.member("fast_average_bytes", foreseen.fast_average);
   json.end_object();
 }
 
@@ -45,6 +49,11 @@ void write_steady(JsonWriter& json, const SteadyFacts& steady) {
   json.member("waited_ns", steady.waited_ns);
   json.member("charged_ns", steady.charged_ns);
   json.member("slow_bytes_used", steady.slow_bytes_used);
+  json.member("moves", steady.moves);
+  json.member("late", steady.late);
+  json.member("late_ns", steady.late_ns);
+  json.member("waits_tried", steady.waits_tried);
+  json.member("waits_worth", steady.waits_worth);
   json.end_object();
 }
 
@@ -85,6 +94,7 @@ void write_tiers(JsonWriter& json, const TierFacts& tiers) {
     if (tiers.by_access) write_lists(json, tiers.lists);
     if (tiers.foreseen.present) write_foreseen(json, tiers.foreseen);
     write_steady(json, tiers.steady);
+    if (tiers.residency != nullptr) write_account(json, *tiers.residency, tiers.moves);
     json.key("emulation").begin_object();
     json.member("charges", tiers.charges);
     json.member("charged_ns", tiers.charged_ns);

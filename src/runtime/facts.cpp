@@ -120,7 +120,7 @@ void take_plan(report::LiveFacts& live) {
   report::PlanFacts& plan = live.plan;
   plan.present = true;
   plan.from_file = sequence.pack_ns == 0;
-  plan.plans = m.plan_count;
+  plan.plans = plans_followed();
   plan.entries = sequence.sizes.size();
   plan.planned = sequence.planned;
   for (const plan::Arena& arena : sequence.plan.arenas) plan.height += arena.bytes;
@@ -155,6 +155,7 @@ report::LiveFacts live_facts(const char* because) {
   take_iterations(live);
   take_profile(live);
   take_plan(live);
+  live.trials = g.trials.facts;
   live.tiers = tier_facts();
   live.perf_status = g.perf_status;
   live.perf_samples = g.perf_samples;

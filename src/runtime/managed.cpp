@@ -21,7 +21,7 @@ void change_to(FollowedPlan& plan) {
   m.arena.load(std::memory_order_relaxed)->select(plan.layout);
   m.before.rounds = plan.follower.rounds();
   m.before.missed = plan.follower.missed();
-  place_plan();
+  place_plan(false);  // the program is in the midst of an iteration
 }
 
 // In step until now, and not what this plan expects: the iteration may have begun like another plan's. That is better
@@ -31,7 +31,7 @@ void change_to(FollowedPlan& plan) {
   if (m.plan->follower.missed() != m.before.missed) return;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) {
     FollowedPlan& other = m.plans[i];
-    if (&other == m.plan || !other.follower.begins_like(m.plan->follower, bytes)) continue;
+    if (&other == m.plan || other.retired || !other.follower.begins_like(m.plan->follower, bytes)) continue;
     change_to(other);
     return;
   }
@@ -42,7 +42,7 @@ std::uint32_t change_plan() {
   Managed& m = g.managed;
   for (std::uint32_t i = 0; i < m.plan_count; ++i) {
     FollowedPlan& other = m.plans[i];
-    if (&other == m.plan) continue;
+    if (&other == m.plan || other.retired) continue;
     const std::uint32_t entry = other.follower.take_over(m.plan->follower.wanted());
     if (entry == iteration::Follower::kLost) continue;
     change_to(other);
@@ -51,11 +51,12 @@ std::uint32_t change_plan() {
   return iteration::Follower::kLost;
 }
 
-[[gnu::noinline]] std::uint32_t lost() {
+[[gnu::noinline]] std::uint32_t lost(std::size_t bytes) {
   Managed& m = g.managed;
   const std::uint32_t entry = m.plan_count > 1 ? change_plan() : iteration::Follower::kLost;
   if (entry != iteration::Follower::kLost) return entry;
   m.lost.add(1);
+  m.strange = iteration::rolled(m.strange, bytes);
   const std::uint64_t limit = kLoopOverAtLeast + kLoopOver * m.plan->follower.size();
   if (m.lost.get() - m.before.lost > limit) leave_managed("the planned loop is over");
   return entry;
@@ -109,7 +110,7 @@ void* allocate_planned(std::size_t bytes) {
     change_shape(bytes);
   std::uint32_t entry = m.plan->follower.next(bytes);
   if (entry == iteration::Follower::kLost) [[unlikely]] {
-    entry = lost();
+    entry = lost(bytes);
     if (entry == iteration::Follower::kLost) return nullptr;
   }
   const bool resident = g.residence.plan != nullptr;

@@ -29,6 +29,7 @@ struct FollowedPlan {
   iteration::Signature signature;  // of the iteration it was made from; none if loaded from a file
   const plan::Sequence* sequence = nullptr;
   std::uint32_t layout = 0;
+  bool retired = false;  // another one has taken its place (trials.h)
 };
 
 struct Managed {
@@ -83,11 +84,12 @@ struct Managed {
   std::uint32_t moved = 0;            // how often the plan moved to fresh addresses
   struct {
     std::uint64_t rounds = 0, missed = 0, lost = 0, taken = 0, blocked = 0, allocations = 0;
-  } before;                 // at the end of the last iteration
-  std::uint64_t told = 0;   // allocations that the detector knows of
-  bool again = false;       // a profile of another shape is wanted
-  bool file_tried = false;  // HEARTH_PLAN
-  bool idle_pages = false;  // the arena has memory though nobody follows a plan
+  } before;                   // at the end of the last iteration
+  std::uint64_t strange = 0;  // hash of the sizes that the plan did not know, of this iteration
+  std::uint64_t told = 0;     // allocations that the detector knows of
+  bool again = false;         // a profile of another shape is wanted
+  bool file_tried = false;    // HEARTH_PLAN
+  bool idle_pages = false;    // the arena has memory though nobody follows a plan
 };
 
 // The owner's way of a tensor; null: take the usual way.
@@ -114,8 +116,21 @@ void adopt_file();
 void before_step();
 iteration::Signature signature_so_far();
 std::uint64_t planned_live_bytes();
+// How long an iteration took, and without what was charged and waited for.
+struct StepTime {
+  std::uint64_t ns = 0, own_ns = 0;
+};
 // The plan's iteration is over: judges it.
-void managed_iteration_closed();
+void managed_iteration_closed(const StepTime& step, const iteration::Closed& closed);
+// A plan made anew from the same profile takes the place of the one that is followed (policy/tiered_plan.h). False if
+// there is none.
+bool replan(std::uint64_t step_ns, double slower_moves);
+// One that was followed before takes its place again.
+void follow_again(FollowedPlan& plan);
+// Nobody follows the plan until follow_again.
+void pause_managed();
+// Without those that others took the place of.
+std::uint32_t plans_followed();
 bool has_plan(const iteration::Signature& signature);
 // While no plan is followed: goes back to a former one if it still fits many iterations and no new one is to come.
 void resume_managed(const iteration::Closed& closed);

@@ -20,6 +20,24 @@ void remember_duration(std::uint64_t duration_ns) {
   ++g.duration_count;
 }
 
+// For slow memory, in one way or the other.
+std::uint64_t charged_so_far() { return g.tiers.charged_ns.load(std::memory_order_relaxed) + g.residence.waited_ns; }
+
+// `own_ns`: as long as it would have taken with everything fast.
+StepTime step_time(std::uint64_t now_ns) {
+  if (g.opened_ns == 0) return {};
+  const std::uint64_t ns = now_ns - g.opened_ns;
+  return {ns, ns - std::min(charged_so_far() - g.tiers.charged_before_ns, ns)};
+}
+
+// The first iterations of a loop take longer, or far longer, than all that come: what is alike are the last ones.
+std::uint64_t usual_duration() {
+  const std::uint32_t count = g.duration_count;
+  if (count == 0) return 0;
+  const std::uint64_t last = g.durations_ns[(count - 1) % kDurations];
+  return count == 1 ? last : std::min(last, g.durations_ns[(count - 2) % kDurations]);
+}
+
 // One unit of a move takes far less.
 constexpr std::uint64_t kMoversStopNs = 10'000'000'000;
 
@@ -102,7 +120,7 @@ void start_guard() {
 void begin_profile(std::uint64_t number) {
   ++g.profile.attempts;
   g.profile.number = number;
-  g.profile.normal_ns = median_duration();
+  g.profile.normal_ns = usual_duration();
   if (!g.log_ready && !(g.log_ready = g.log.init(g.knobs.events))) {
     degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v");
     log::warn("no address space for the event log (HEARTH_EVENTS); running without a profile");
@@ -208,15 +226,18 @@ void iteration_closed() {
     leave_managed("the profiled iteration was a part of a longer one");
   }
   count_shape(closed);
+  const StepTime step = step_time(now_ns);
   if (!profiling()) steady_iteration_closed();
-  if (managing()) managed_iteration_closed();
+  if (managing()) {
+    managed_iteration_closed(step, closed);
+  } else {
+    trials_step(step.ns, step.own_ns, false);
+  }
   discard_idle_arena();
   if (profiling()) {
     end_profile(closed, now_ns);
   } else if (g.opened_ns != 0) {
-    // As long as it would have taken with everything fast.
-    const std::uint64_t charged = g.tiers.charged_ns.load(std::memory_order_relaxed) - g.tiers.charged_before_ns;
-    remember_duration(now_ns - g.opened_ns - std::min(charged, now_ns - g.opened_ns));
+    remember_duration(step.own_ns);
   }
   g.iteration.store(closed.number + 1, std::memory_order_relaxed);
   t_thread.op_index = 0;
@@ -227,7 +248,7 @@ void iteration_closed() {
   apply_level();
   if (!profiling()) refresh_report(now_ns);
   g.opened_ns = os::monotonic_ns();
-  g.tiers.charged_before_ns = g.tiers.charged_ns.load(std::memory_order_relaxed);
+  g.tiers.charged_before_ns = charged_so_far();
 }
 
 }  // namespace hearth::runtime

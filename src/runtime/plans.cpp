@@ -21,8 +21,10 @@ namespace {
 // An iteration is off its plan when one in four of its allocations came unexpected, or one in eight found its place
 // taken, and more than a few did; the heap serves those just as well.
 constexpr std::uint64_t kShareUnexpected = 4;
-// A plan that says what lies on which tier is worth more than the heap, which knows nothing of that: one in two.
+// A plan that says what lies on which tier is worth more than the heap, which knows nothing of that: one in two, unless
+// iterations like that have come so often that they may have a plan of their own.
 constexpr std::uint64_t kShareUnexpectedOfTiers = 2;
+constexpr std::uint32_t kRecurs = 3;
 constexpr std::uint64_t kFewestUnexpected = 3;
 constexpr std::uint64_t kShareBlocked = 8;
 constexpr std::uint64_t kFewestBlocked = 8;
@@ -55,6 +57,7 @@ std::uint64_t allocations_seen() {
 void remember_counters() {
   Managed& m = g.managed;
   const iteration::Follower& follower = m.plan->follower;
+  m.strange = 0;
   m.before = {follower.rounds(), follower.missed(), m.lost.get(), m.taken.get(), m.blocked.get(), allocations_seen()};
 }
 
@@ -122,7 +125,7 @@ void follow(FollowedPlan& plan) {
   m.settling = kSettling;
   g.heap.keep(arena::Keep::nothing);
   g.heap.trim();
-  place_plan();
+  place_plan(true);
   g.phase.store(Phase::managed, std::memory_order_release);
   m.owner.store(t_thread.number, std::memory_order_release);
 }
@@ -146,10 +149,13 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
     return false;
   }
   follow(*plan);
+  trials_begin();
   return true;
 }
 
-const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, std::size_t capacity) {
+// `step_ns`: what an iteration takes with everything fast.
+const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64_t step_ns, double slower_moves,
+                                    char* why, std::size_t capacity) {
   const Tiers& t = g.tiers;
   const bool queue = g.knobs.policy == config::PolicyName::tier_queue;
   const bool tiered = t.on && (queue || g.knobs.policy == config::PolicyName::sentinel);
@@ -160,7 +166,8 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, char* why, 
   options.min_bytes = g.min_bytes;
   // A little stays free for what no plan foresees.
   options.fast_capacity = t.pages.capacity() - t.pages.capacity() / kUnforeseen;
-  options.step_ns = g.profile.normal_ns;
+  options.step_ns = step_ns;
+  options.slower_moves = slower_moves;
   options.tier_queue = queue;
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
@@ -180,7 +187,7 @@ void adopt_profile(const iteration::Closed& closed) {
   }
   char why[256] = "";
   set_profiled_peak(profile->peak_bytes);
-  const plan::Sequence* sequence = make_sequence(*profile, why, sizeof why);
+  const plan::Sequence* sequence = make_sequence(*profile, g.profile.normal_ns, 1, why, sizeof why);
   adopt(sequence, closed.signature, why);
 }
 
@@ -215,9 +222,10 @@ iteration::Signature signature_so_far() {
   iteration::Signature signature = m.plan->signature;
   const std::uint64_t off = m.plan->follower.missed() - m.before.missed;
   if (off != 0) {
-    // Not the planned iteration; like another one that left the plan as often.
+    // Not the planned iteration; like another one that left the plan as often, for the same sizes.
     const std::uint64_t allocations = allocations_seen() - m.before.allocations;
-    signature.exact = iteration::rolled(iteration::rolled(signature.exact, off), allocations);
+    signature.exact =
+        iteration::rolled(iteration::rolled(iteration::rolled(signature.exact, off), m.strange), allocations);
     signature.allocation_count = static_cast<std::uint32_t>(allocations);
   }
   return signature;
@@ -232,6 +240,7 @@ void give_back_what_the_heap_kept() {
   if (g.managed.settling != 0) return;
   fill_room();
   steady_begins();
+  trials_settled();
 }
 
 namespace {
@@ -239,7 +248,7 @@ namespace {
 // How an iteration went against its plan.
 enum class Course : std::uint8_t { on_plan, elsewhere, blocked, mostly_blocked };
 
-Course course_of_iteration() {
+Course course_of_iteration(bool recurs) {
   const Managed& m = g.managed;
   const iteration::Follower& follower = m.plan->follower;
   const std::uint64_t missed = follower.missed() - m.before.missed;
@@ -247,7 +256,7 @@ Course course_of_iteration() {
   const std::uint64_t size = follower.size();
   const bool nothing_taken = m.taken.get() == m.before.taken && m.plan->sequence->planned > 0;
   const bool tiers = m.plan->sequence->plan.residency.present();
-  const std::uint64_t most = size / (tiers ? kShareUnexpectedOfTiers : kShareUnexpected);
+  const std::uint64_t most = size / (tiers && !recurs ? kShareUnexpectedOfTiers : kShareUnexpected);
   if (missed > std::max(kFewestUnexpected, most)) return Course::elsewhere;
   if (nothing_taken && unfree == 0) return Course::elsewhere;
   if (unfree <= std::max(kFewestBlocked, size / kShareBlocked)) return Course::on_plan;
@@ -255,9 +264,9 @@ Course course_of_iteration() {
 }
 
 // Weighs the iteration that is over.
-Course judge_iteration() {
+Course judge_iteration(bool recurs) {
   Managed& m = g.managed;
-  const Course course = course_of_iteration();
+  const Course course = course_of_iteration(recurs);
   const auto weigh = [](std::uint32_t score, bool bad) { return bad ? score + kOffWeighs : score - (score != 0); };
   m.score = weigh(m.score, course == Course::elsewhere);
   m.score_blocked = weigh(m.score_blocked, course >= Course::blocked);
@@ -282,18 +291,19 @@ void move_or_leave(Course course) {
   ++m.moved;
   m.moved_at = m.iterations;
   m.arena.load(std::memory_order_relaxed)->select(m.plan->layout);
-  place_plan();
+  place_plan(true);
 }
 
 }  // namespace
 
-void managed_iteration_closed() {
+void managed_iteration_closed(const StepTime& step, const iteration::Closed& closed) {
   Managed& m = g.managed;
+  const bool settled = m.settling == 0;
   if (m.owner.load(std::memory_order_relaxed) != t_thread.number) {
     leave_managed("another thread runs the iterations now");
     return;
   }
-  const Course course = judge_iteration();
+  const Course course = judge_iteration(closed.times_seen >= kRecurs);
   m.plan->follower.restart();
   m.arena.load(std::memory_order_relaxed)->settle();
   remember_counters();
@@ -307,6 +317,32 @@ void managed_iteration_closed() {
   } else if (m.score_blocked > kScoreLimit) {
     move_or_leave(course);
   }
+  if (settled && managing()) trials_step(step.ns, step.own_ns, course == Course::on_plan);
+}
+
+bool replan(std::uint64_t step_ns, double slower_moves) {
+  const profile::Profile* profile = made_profile();
+  FollowedPlan* former = g.managed.plan;
+  if (profile == nullptr || former == nullptr) return false;
+  char why[256] = "";
+  const plan::Sequence* sequence = make_sequence(*profile, step_ns, slower_moves, why, sizeof why);
+  FollowedPlan* made = sequence != nullptr ? add_plan(*sequence, former->signature) : nullptr;
+  if (made == nullptr) return false;
+  follow_again(*made);
+  return true;
+}
+
+void follow_again(FollowedPlan& plan) {
+  Managed& m = g.managed;
+  if (m.plan != nullptr) m.plan->retired = true;
+  plan.retired = false;
+  follow(plan);
+}
+
+std::uint32_t plans_followed() {
+  const Managed& m = g.managed;
+  return static_cast<std::uint32_t>(
+      std::count_if(m.plans, m.plans + m.plan_count, [](const FollowedPlan& plan) { return !plan.retired; }));
 }
 
 void discard_idle_arena() {
@@ -318,14 +354,21 @@ void discard_idle_arena() {
   m.idle_pages = false;
 }
 
-void leave_managed(const char* because) {
+void pause_managed() {
   Managed& m = g.managed;
-  if (!managing()) return;
   m.owner.store(Managed::kNobody, std::memory_order_release);
   leave_residency();
   g.phase.store(Phase::observe, std::memory_order_release);
   g.detector.forget_period();
   m.idle_pages = true;
+  g.heap.keep(arena::Keep::peak);
+}
+
+void leave_managed(const char* because) {
+  Managed& m = g.managed;
+  if (!managing()) return;
+  pause_managed();
+  trials_end();
   ++m.left;
   m.again = m.left <= kMostLeaves;
   m.watched = m.watched_planned = 0;
@@ -338,8 +381,9 @@ void leave_managed(const char* because) {
 bool has_plan(const iteration::Signature& signature) {
   const Managed& m = g.managed;
   return std::any_of(m.plans, m.plans + m.plan_count, [&](const FollowedPlan& plan) {
-    return plan.signature == signature || (signature.op_count == 0 && plan.signature.exact == signature.exact &&
-                                           plan.signature.allocation_count == signature.allocation_count);
+    return !plan.retired &&
+           (plan.signature == signature || (signature.op_count == 0 && plan.signature.exact == signature.exact &&
+                                            plan.signature.allocation_count == signature.allocation_count));
   });
 }
 

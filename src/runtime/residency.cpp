@@ -76,8 +76,8 @@ bool make_room(const plan::Sequence& sequence) {
   const std::uint64_t wanted = std::max({plan.stretches.size(), plan.moves.size(), sequence.sizes.size()}) + 1;
   if (wanted <= r.allocated) return true;
   const std::uint64_t count = wanted + wanted / 2;
-  const bool mapped = map_rows(r.stretches, count) && map_rows(r.last, count) && map_rows(r.tickets, count) &&
-                      map_rows(r.by_due, count) && map_rows(r.first_stretch, count);
+  const bool mapped = map_rows(r.stretches, count) && map_rows(r.last, count) && map_rows(r.last_fetch, count) &&
+                      map_rows(r.tickets, count) && map_rows(r.by_due, count) && map_rows(r.first_stretch, count);
   r.allocated = mapped ? count : 0;
   return mapped;
 }
@@ -89,6 +89,7 @@ void find_stretches(const plan::Sequence& sequence, Live* live, std::uint32_t co
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
   std::fill_n(r.first_stretch, sequence.sizes.size(), Residence::kNever);
   std::fill_n(r.last, plan.stretches.size(), migrate::Ticket{});
+  std::fill_n(r.last_fetch, plan.stretches.size(), Residence::kNever);
   std::fill_n(r.tickets, plan.moves.size(), migrate::Ticket{});
   r.missing = 0;
   for (std::uint32_t i = 0; i < plan.stretches.size(); ++i) {
@@ -142,7 +143,7 @@ void wait_for_all() {
 
 // First what leaves the fast tier, then the rest: what the plan does not name lies fast. Entries with pages of their
 // own find their place when they are born.
-void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count) {
+void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t count, bool patient) {
   const Residence& r = g.residence;
   const plan::Plan& plan = sequence.plan;
   const auto base = reinterpret_cast<std::uintptr_t>(g.managed.arena.load(std::memory_order_relaxed)->begin());
@@ -153,7 +154,7 @@ void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t 
     }
   };
   bring_all(Tier::slow);
-  wait_for_all();
+  if (patient) wait_for_all();
   for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
     const std::uintptr_t begin = base + sequence.bases[i];
     if (plan.arenas[i].home == plan::Home::fast) bring(tier::extent(begin, begin + plan.arenas[i].bytes), Tier::fast);
@@ -162,7 +163,7 @@ void bring_home(const plan::Sequence& sequence, const Live* live, std::uint32_t 
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!live[i].named) bring(tier::extent(live[i].address, live[i].address + rounded(live[i].bytes)), Tier::fast);
   }
-  wait_for_all();
+  if (patient) wait_for_all();
 }
 
 void set_next_at() {
@@ -187,19 +188,24 @@ void look_at(std::uint32_t index) {
   migrate::Migrator& movers = g.tiers.migrator;
   if (!ticket || movers.outcome(ticket) != migrate::Outcome::pending) return;
   ++r.late;
-  if (!r.plan->moves[index].wait) return;
   const std::uint64_t begin = os::monotonic_ns();
+  g.lateness.overdue(index, begin);
+  const Move& move = r.plan->moves[index];
+  if (!move.wait && (move.to != Tier::fast || !waits_late(index, begin))) return;
   movers.wait(ticket, kPatienceNs);
   r.waited_ns += os::monotonic_ns() - begin;
 }
 
 }  // namespace
 
-void settle_residency(const plan::Sequence& sequence) {
+void settle_residency(const plan::Sequence& sequence, bool patient) {
   Residence& r = g.residence;
   leave_residency();
   const plan::Residency& plan = sequence.plan.residency;
-  if (!g.tiers.on || !plan.present() || !make_room(sequence)) return;
+  if (!g.tiers.on || !plan.present() || !make_room(sequence) || !g.lateness.begin(plan.moves.size()) ||
+      !waits_begin(plan.moves.size())) {
+    return;
+  }
   if (g.tiers.pages.capacity() == tier::Pages::kUnlimited) g.tiers.pages.set_capacity(plan.fast_capacity);
   const std::uint32_t limit = g.registry.slot_limit();
   const Table table((std::uint64_t{limit} + 1) * sizeof(Live));
@@ -211,18 +217,23 @@ void settle_residency(const plan::Sequence& sequence) {
     log::info(r.missing, " tensors that the plan places are not there; the others lie as planned");
   }
   order_by_due(plan);
-  bring_home(sequence, live, count);
+  bring_home(sequence, live, count, patient);
+  r.plan = &plan;
+  begin_iteration();
+  if (!patient) return;
   g.tiers.pages.restart_peak();
   log::info("residency by ", plan.policy.c_str(), ": a step of ", plan.prediction.step_ns / 1000, " us foreseen, ",
             plan.prediction.all_fast_ns / 1000, " all fast, ", plan.prediction.all_slow_ns / 1000, " all slow; ",
             plan.prediction.fast_peak >> 10, " KiB fast, ", g.tiers.pages.fast_bytes() >> 10, " KiB now");
-  r.plan = &plan;
-  begin_iteration();
 }
 
 void leave_residency() {
-  g.residence.plan = nullptr;
-  g.residence.next_at = Residence::kNever;
+  Residence& r = g.residence;
+  for (std::size_t i = 0; r.plan != nullptr && i < r.plan->stretches.size(); ++i) {
+    if (r.last[i]) g.tiers.migrator.cancel(r.last[i]);
+  }
+  r.plan = nullptr;
+  r.next_at = Residence::kNever;
 }
 
 void residency_due() {
@@ -233,8 +244,19 @@ void residency_due() {
     const Move& move = plan.moves[r.next];
     const Extent pages = r.stretches[move.stretch];
     if (pages.bytes == 0) continue;
-    r.tickets[r.next] = g.tiers.migrator.post({.pages = pages, .to = move.to, .deadline_ns = now + move.ns});
+    // What was asked for before and is not over is not worth it any more.
+    if (r.last[move.stretch]) g.tiers.migrator.cancel(r.last[move.stretch]);
+    r.tickets[r.next] = g.tiers.migrator.post({.pages = pages,
+                                               .to = move.to,
+                                               .deadline_ns = now + move.ns,
+                                               .clean = move.clean,
+                                               .over_ns = g.lateness.asked(r.next, now)});
     r.last[move.stretch] = r.tickets[r.next];
+    if (move.to == Tier::fast) {
+      r.last_fetch[move.stretch] = r.next;
+    } else if (r.last_fetch[move.stretch] != Residence::kNever) {
+      waits_used(r.last_fetch[move.stretch], now);
+    }
     ++r.asked;
   }
   for (; r.next_due < plan.moves.size() && plan.moves[r.by_due[r.next_due]].due <= r.clock; ++r.next_due) {
@@ -293,6 +315,8 @@ void residency_iteration_closed() {
   if (r.plan == nullptr) return;
   r.clock = Residence::kNever - 1;
   if (r.clock >= r.next_at) residency_due();
+  g.lateness.iteration_closed();
+  waits_iteration_closed();
   begin_iteration();
 }
 

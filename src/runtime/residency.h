@@ -26,6 +26,7 @@ struct Residence {
   const plan::Residency* plan = nullptr;   // null: the policy places pages by itself (tiers.h)
   tier::Extent* stretches = nullptr;       // addresses; 0 bytes where the tensor was not found
   migrate::Ticket* last = nullptr;         // of each stretch: its latest move
+  std::uint32_t* last_fetch = nullptr;     // of each stretch: its latest fetch, in moves; kNever: none yet
   migrate::Ticket* tickets = nullptr;      // of each move, of this iteration or the last
   std::uint32_t* by_due = nullptr;         // moves in order of `due`
   std::uint32_t* first_stretch = nullptr;  // of each entry; kNever: it has no pages of its own
@@ -43,7 +44,8 @@ struct Residence {
 };
 
 // The current plan has a residency: everything goes to where it is as an iteration begins. Between two iterations.
-void settle_residency(const plan::Sequence& sequence);
+// `patient`: returns when all of it is there; else the program goes on, and what is not there yet is used where it is.
+void settle_residency(const plan::Sequence& sequence, bool patient);
 void leave_residency();
 
 // The clock has come to Residence::next_at.

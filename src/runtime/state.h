@@ -19,9 +19,12 @@
 #include "iteration/detector.h"
 #include "registry/registry.h"
 #include "runtime/emulation.h"
+#include "runtime/lateness.h"
 #include "runtime/managed.h"
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
+#include "runtime/trials.h"
+#include "runtime/waits.h"
 #include "trace/event_log.h"
 #include "trace/names.h"
 
@@ -80,7 +83,7 @@ struct ProfileRun {
   std::uint64_t number = 0;  // iteration
   std::uint64_t begin_ns = 0;
   std::uint64_t duration_ns = 0;
-  std::uint64_t normal_ns = 0;    // median of the unprofiled iterations before it
+  std::uint64_t normal_ns = 0;    // of the last two unprofiled iterations before it, the quicker
   std::uint64_t fault_ns = 0;     // measured cost of one protection fault here
   std::uint64_t conclude_ns = 0;  // building the profile and writing the report
   std::uint32_t attempts = 0;
@@ -113,6 +116,9 @@ struct Runtime {
   Managed managed{};
   Tiers tiers{};
   Residence residence{};
+  Trials trials{};
+  Waits waits{};
+  Lateness lateness{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;

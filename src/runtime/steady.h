@@ -13,6 +13,7 @@ namespace hearth::runtime {
 struct Steady {
   struct Totals {
     std::uint64_t ns = 0, to_fast = 0, to_slow = 0, waited_ns = 0, charged_ns = 0, slow_bytes_used = 0;
+    std::uint64_t moves = 0, late = 0, late_ns = 0;
   };
   std::uint64_t iterations = 0;
   std::uint64_t fast_average = 0;  // bytes

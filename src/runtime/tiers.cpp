@@ -121,6 +121,7 @@ bool use_emulation() {
 
 void start_movers() {
   Tiers& t = g.tiers;
+  t.machine.keeps_copies = t.backend->keeps_copies();
   migrate::Options options;
   options.threads = static_cast<std::uint32_t>(g.knobs.movers);
   os::NodeMask cpus;  // the same lists, the same width
@@ -311,7 +312,7 @@ void set_profiled_peak(std::uint64_t bytes) {
   t.pages.restart_peak();
 }
 
-void place_plan() {
+void place_plan(bool patient) {
   Tiers& t = g.tiers;
   const Managed& m = g.managed;
   arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
@@ -322,7 +323,7 @@ void place_plan() {
     lru_watch(arena->begin(), arena->reserved());
     t.backend->bind({arena->begin(), arena->reserved()}, usual_tier());
   }
-  if (m.plan->sequence->plan.residency.present()) return settle_residency(*m.plan->sequence);
+  if (m.plan->sequence->plan.residency.present()) return settle_residency(*m.plan->sequence, patient);
   leave_residency();
   const auto base = reinterpret_cast<std::uintptr_t>(arena->begin());
   for (const arena::Place& at : m.plan->sequence->places) {
@@ -333,7 +334,7 @@ void place_plan() {
 void fill_room() {
   Tiers& t = g.tiers;
   if (!t.on) return;
-  if (g.residence.plan != nullptr) return settle_residency(*g.managed.plan->sequence);
+  if (g.residence.plan != nullptr) return settle_residency(*g.managed.plan->sequence, true);
   const bool fills = g.knobs.policy == PolicyName::first_touch || g.knobs.policy == PolicyName::sentinel ||
                      g.knobs.policy == PolicyName::tier_queue;
   if (!fills) return;

@@ -64,8 +64,8 @@ void set_profiled_peak(std::uint64_t bytes);
 // Pages of the extent that lie nowhere get this tier, or the other one where there is no room.
 void settle_pages(tier::Extent pages, tier::Tier tier);
 
-// The current plan's places are about to be used, in their order.
-void place_plan();
+// The current plan's places are about to be used, in their order. `patient`: residency.h.
+void place_plan(bool patient);
 
 // Tensors have moved from the heap to their planned places and left room on the fast tier, which first-touch fills.
 void fill_room();

@@ -26,8 +26,9 @@ struct Move {
   tier::Tier to = tier::Tier::fast;
   std::uint32_t at = 0;
   std::uint32_t due = 0;
-  double ns = 0;      // from at to due, foreseen
-  bool wait = false;  // stop the program for it when it is late
+  double ns = 0;       // from at to due, foreseen
+  bool wait = false;   // stop the program for it when it is late
+  bool clean = false;  // to slow, and not written since it was fetched: takes no time on a machine that keeps copies
 };
 
 struct Schedule {

@@ -1,6 +1,7 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace hearth::simulate {
 namespace {
@@ -73,10 +74,12 @@ class Run {
                      [&](auto a, auto b) { return schedule.moves[a].due < schedule.moves[b].due; });
   }
 
-  Outcome go() {
+  Outcome go(Watcher* watcher) {
     iterate();  // what the moves of one iteration leave to do for the next
     outcome_ = {};
     now_ = area_ = 0;
+    watcher_ = watcher;
+    for (std::uint32_t p = 0; watcher != nullptr && p < fast_.size(); ++p) watcher->lies(p, fast_[p], now_);
     iterate();
     outcome_.step_ns = now_;
     outcome_.fast_average = now_ > 0 ? area_ / now_ : 0;
@@ -106,6 +109,7 @@ class Run {
     const Piece& it = schedule_.pieces[piece];
     if (!it.pooled) claimed_ += bytes - fast_[piece];
     fast_[piece] = bytes;
+    if (watcher_ != nullptr) watcher_->lies(piece, bytes, now_);
     outcome_.fast_peak = std::max(outcome_.fast_peak, static_cast<std::uint64_t>(std::max(claimed_, 0.0)));
     double slow = 0;
     for (const std::uint32_t p : pieces_[it.object]) {
@@ -132,11 +136,20 @@ class Run {
     for (const std::uint32_t p : pieces_[object]) {
       if (!schedule_.pieces[p].pooled) claimed_ -= fast_[p];
       fast_[p] = 0;
+      if (watcher_ != nullptr) watcher_->lies(p, 0, now_);
     }
   }
 
   void post(std::uint32_t index) {
     const Move& move = schedule_.moves[index];
+    // What it was asked for before and did not come to is not worth it any more.
+    for (Lane& lane : lanes_) {
+      std::erase_if(lane.queue, [&](std::uint32_t i) { return schedule_.moves[i].piece == move.piece; });
+    }
+    if (move.clean && machine_.keeps_copies) {
+      if (alive_[schedule_.pieces[move.piece].object] != 0) set_fast(move.piece, 0);
+      return;
+    }
     Lane& lane = lanes_[move.to == Tier::fast ? kFast : kSlow];
     const auto later = [&](std::uint32_t due, std::uint32_t other) { return due < schedule_.moves[other].due; };
     const auto place = std::upper_bound(lane.queue.begin(), lane.queue.end(), move.due, later);
@@ -170,6 +183,7 @@ class Run {
         if (alive_[schedule_.pieces[piece].object] == 0) bytes = 0;
         budget -= bytes;
         (which == kFast ? outcome_.moved_to_fast : outcome_.moved_to_slow) += bytes;
+        if (watcher_ != nullptr && bytes > 0) watcher_->moved(piece, which == kFast ? Tier::fast : Tier::slow, bytes);
         if (bytes > 0) set_fast(piece, which == kFast ? fast_[piece] + bytes : fast_[piece] - bytes);
         const bool there = which == kFast ? fast_[piece] >= whole - 1 : fast_[piece] <= 1;
         if (!there && alive_[schedule_.pieces[piece].object] != 0) break;
@@ -187,6 +201,9 @@ class Run {
     for (std::uint32_t i = 0; i < op.uses; ++i) {
       const Use& use = workload_.uses[op.first_use + i];
       outcome_.slow_bytes += (use.read + use.write) * static_cast<double>(slow_[use.object]);
+    }
+    if (watcher_ != nullptr) {
+      watcher_->ran(static_cast<std::uint32_t>(&op - workload_.ops.data()), now_, now_ + ns, slow_);
     }
     pass(ns);
   }
@@ -224,6 +241,7 @@ class Run {
   double claimed_ = 0;  // bytes on the fast tier
   double area_ = 0;     // of them over time
   Outcome outcome_;
+  Watcher* watcher_ = nullptr;
 };
 
 }  // namespace
@@ -240,8 +258,8 @@ double all_slow_ns(const Workload& workload, const tier::Machine& machine) {
   return simulate(workload, machine, std::vector<float>(workload.objects.size(), 1.0F)).step_ns;
 }
 
-Outcome simulate(const Workload& workload, const tier::Machine& machine, const Schedule& schedule) {
-  return Run(workload, machine, schedule).go();
+Outcome simulate(const Workload& workload, const tier::Machine& machine, const Schedule& schedule, Watcher* watcher) {
+  return Run(workload, machine, schedule).go(watcher);
 }
 
 Outcome simulate(const Workload& workload, const tier::Machine& machine, std::span<const float> slow) {

@@ -30,6 +30,20 @@ struct Outcome {
   double fast_average = 0;      // over time
 };
 
+// Sees the iteration that counts go by. All of it comes from simulate(), on its thread.
+class Watcher {
+ public:
+  // So much of the piece is fast from here on; of all pieces once before the first op.
+  virtual void lies(std::uint32_t piece, double fast_bytes, double now_ns) = 0;
+  // An op of the workload has run, while so much of each object was slow.
+  virtual void ran(std::uint32_t op, double begin_ns, double end_ns, std::span<const float> slow) = 0;
+  virtual void moved(std::uint32_t piece, tier::Tier to, double bytes) = 0;
+
+ protected:
+  Watcher() = default;
+  ~Watcher() = default;
+};
+
 // What an op takes. `slow` is the share of each object that is slow, 0..1.
 double op_ns(const Workload& workload, const tier::Machine& machine, const Op& op, std::span<const float> slow);
 
@@ -37,7 +51,8 @@ double op_ns(const Workload& workload, const tier::Machine& machine, const Op& o
 double all_fast_ns(const Workload& workload, const tier::Machine& machine);
 double all_slow_ns(const Workload& workload, const tier::Machine& machine);
 
-Outcome simulate(const Workload& workload, const tier::Machine& machine, const Schedule& schedule);
+Outcome simulate(const Workload& workload, const tier::Machine& machine, const Schedule& schedule,
+                 Watcher* watcher = nullptr);
 // Without moves.
 Outcome simulate(const Workload& workload, const tier::Machine& machine, std::span<const float> slow);
 

@@ -41,18 +41,16 @@ class Backend {
   virtual int bind(Extent pages, Tier tier) = 0;
   // Returns when the pages have moved or will not. At most kMoveUnit at a time keeps it interruptible.
   virtual Moved move(Extent pages, Tier to) = 0;
-  // Pages that have not been written since they came from there go back without a copy. False if this backend has no
-  // such thing; then move() does it.
+  // Does the slow tier keep the contents of pages that are fetched from it, so that those not written since go back
+  // without a copy? Then drop_clean sends them back: true when it has. It sees to it that nothing is lost where one has
+  // been written after all. What it does not take, move() takes.
+  virtual bool keeps_copies() const = 0;
   virtual bool drop_clean(Extent pages) = 0;
   // Nobody needs what the whole pages within the extent hold (those that it shares with a neighbour at either end are
   // left alone): their memory may be given back, and then they read as zero. Only for the thread that owns them, at a
   // moment when nothing lives there: what it writes afterwards is safe, whatever the movers do. False if all is as it
   // was.
   virtual bool forget(Extent pages) = 0;
-  // As move(), of pages that their owner has forgotten. They are bound to the target and, where that is fast, get new
-  // memory there now, so that the owner need not wait for it. Pages that have memory again, since the owner was quicker
-  // or forgot nothing, move with their contents.
-  virtual Moved move_dead(Extent pages, Tier to) = 0;
   // Where `count` pages really are, 4 KiB each, from `address` on. 0 or an errno value.
   virtual int locate(const void* address, std::size_t count, Tier* tiers) = 0;
 

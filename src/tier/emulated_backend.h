@@ -4,8 +4,8 @@
 // copy of the bytes, so that it competes for memory with the program as a real one would, and it takes as long as the
 // machine's move bandwidth says. What pages cost when they are used is charged at the end of each op (charge.h).
 //
-// Dead contents are not copied, and memory for new ones must be zeroed: a dead move takes the time in which the fast
-// tier is written, of the lane to fast, and none to slow. (Nothing is really given up, as pages stay where they are.)
+// Its slow tier keeps a copy of what is fetched from it, as a runtime that copies pages itself could: dropping a clean
+// page takes no time. The kernel's nodes cannot do that (numa_backend.h), so that a plan for them reckons without it.
 //
 // The bandwidth of a direction is what all movers share: each has a lane with a clock of its own, on which every chunk
 // reserves the next free stretch of time. The two directions do not wait for each other.
@@ -29,9 +29,9 @@ class EmulatedBackend final : public Backend {
   bool tiered() const override { return true; }
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
+  bool keeps_copies() const override { return true; }
   bool drop_clean(Extent pages) override;
   bool forget(Extent pages) override;
-  Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
   // Bytes that took longer than the machine's bandwidth allows, since the host could not copy as fast.
@@ -52,12 +52,9 @@ class EmulatedBackend final : public Backend {
     // Sleeps until the slot is over. False if it is over already, for another reason than sleep.
     bool spend(const Slot& slot);
   };
-  template <class Work>
-  Moved spend_time(Lane& lane, Extent pages, double pace, const Work& work);
   Lane& lane(Tier to) { return to == Tier::fast ? to_fast_ : to_slow_; }
   std::byte* scratch();
 
-  double zeroing_ = 0;  // bytes per ns
   Lane to_fast_;
   Lane to_slow_;
   std::byte* scratch_ = nullptr;  // kChunk for each mover

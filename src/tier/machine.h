@@ -26,6 +26,7 @@ struct Machine {
   double fault_ns = 0;           // first touch of a 4 KiB page
   double outstanding = 10;       // misses that one core keeps in flight: what divides the latency of a gather
   double interference = 0;       // part of the time of a concurrent move by which a memory-bound op becomes longer
+  bool keeps_copies = false;     // as tier/backend.h has it: pages not written since they were fetched go back for free
   std::uint32_t cores = 0;       // that the figures are for
   std::uint64_t fast_bytes = 0;  // capacities; 0 = not known
   std::uint64_t slow_bytes = 0;

@@ -148,16 +148,6 @@ bool NumaBackend::forget(Extent pages) {
   return inner.bytes != 0 && os::discard(inner.mutable_address(), inner.bytes) == 0;
 }
 
-Moved NumaBackend::move_dead(Extent pages, Tier to) {
-  const Extent whole = whole_pages(pages);
-  if (bind(whole, to) != 0) return move(pages, to);
-  if (to == Tier::fast) os::populate(whole.mutable_address(), whole.bytes);  // else the owner's first touch does it
-  Moved moved = move_present(pages, to);
-  moved.calls += to == Tier::fast ? 2 : 1;
-  moved.bound = true;
-  return moved;
-}
-
 int NumaBackend::locate(const void* address, std::size_t count, Tier* tiers) {
   void* pages[kBatch];
   int status[kBatch];

@@ -32,9 +32,9 @@ class NumaBackend final : public Backend {
   bool tiered() const override { return true; }
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
+  bool keeps_copies() const override { return false; }
   bool drop_clean(Extent pages) override;
   bool forget(Extent pages) override;
-  Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
   // The system call that whole units move by: "move_pages", "mbind", "measuring".

@@ -18,8 +18,6 @@ bool SingleBackend::drop_clean(Extent) { return false; }
 
 bool SingleBackend::forget(Extent) { return false; }
 
-Moved SingleBackend::move_dead(Extent pages, Tier to) { return move(pages, to); }
-
 int SingleBackend::locate(const void*, std::size_t count, Tier* tiers) {
   std::fill_n(tiers, count, Tier::fast);
   return 0;

@@ -11,9 +11,9 @@ class SingleBackend final : public Backend {
   bool tiered() const override { return false; }
   int bind(Extent pages, Tier tier) override;
   Moved move(Extent pages, Tier to) override;
+  bool keeps_copies() const override { return false; }
   bool drop_clean(Extent pages) override;
   bool forget(Extent pages) override;
-  Moved move_dead(Extent pages, Tier to) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 };
 

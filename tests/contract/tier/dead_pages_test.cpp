@@ -1,4 +1,4 @@
-// The contract of tier::Backend for contents that nobody needs: what forget() may lose, and what no mover ever does.
+// The contract of tier::Backend for contents that nobody needs: what forget() may lose, and that no mover loses more.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,8 +11,6 @@ namespace hearth::tier {
 namespace {
 
 class DeadPagesTest : public BackendTest {};
-class NumaDeadPagesTest : public BackendTest {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NumaDeadPagesTest);
 
 // Begins and ends in the middle of pages, which it shares with others.
 TEST_P(DeadPagesTest, WhatIsForgottenIsTheExtentsOwnPagesAlone) {
@@ -23,7 +21,7 @@ TEST_P(DeadPagesTest, WhatIsForgottenIsTheExtentsOwnPagesAlone) {
   const bool gone = backend->forget(dead);
   EXPECT_EQ(gone, backend->tiered());
   for (const Tier to : {Tier::slow, Tier::fast}) {
-    const Moved moved = backend->move_dead(dead, to);
+    const Moved moved = backend->move(dead, to);
     if (backend->tiered()) {
       EXPECT_EQ(moved.failed, 0u) << std::strerror(moved.error);
     }
@@ -47,20 +45,7 @@ TEST_P(DeadPagesTest, NothingIsForgottenOfLessThanAPage) {
   EXPECT_TRUE(memory.intact());
 }
 
-TEST_P(DeadPagesTest, ADeadMoveOfWhatNobodyForgotKeepsIt) {
-  const Memory memory(Backend::kMoveUnit + 3 * kPage);
-  memory.fill();
-  for (const Tier to : {Tier::slow, Tier::fast}) {
-    const Moved moved = backend->move_dead(memory.all(), to);
-    EXPECT_EQ(moved.there + moved.absent + moved.failed, memory.bytes);
-    EXPECT_TRUE(memory.intact());
-    if (real()) {
-      EXPECT_EQ(count_on(memory.all(), to), memory.bytes / kPage);
-    }
-  }
-}
-
-// The owner forgets and writes at once, while a mover brings new memory, one way and the other: every write survives.
+// The owner forgets and writes at once, while a mover moves what is there, one way and the other: every write survives.
 TEST_P(DeadPagesTest, TheOwnerIsQuickerThanTheMover) {
   constexpr std::uint64_t kRounds = 60;
   const Memory memory(Backend::kMoveUnit);
@@ -71,7 +56,7 @@ TEST_P(DeadPagesTest, TheOwnerIsQuickerThanTheMover) {
   std::atomic<bool> go{true};
   std::atomic<std::uint64_t> moves{0};
   std::thread mover([&] {
-    for (; go; ++moves) backend->move_dead(stretch, moves % 2 == 0 ? Tier::fast : Tier::slow);
+    for (; go; ++moves) backend->move(stretch, moves % 2 == 0 ? Tier::fast : Tier::slow);
   });
   std::uint64_t lost = 0;
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
@@ -94,31 +79,7 @@ TEST_P(DeadPagesTest, TheOwnerIsQuickerThanTheMover) {
   EXPECT_TRUE(memory.intact((first + count) * kPage, memory.bytes));
 }
 
-// New memory is on the fast tier before anybody touches it, on the slow one when somebody does.
-TEST_P(NumaDeadPagesTest, ForgottenPagesComeBackOnTheOtherTier) {
-  const Memory memory(64 * kPage);
-  os::advise_small(memory.base, memory.bytes);
-  ASSERT_EQ(backend->bind(memory.all(), Tier::slow), 0);
-  memory.fill();
-  ASSERT_TRUE(backend->forget(memory.pages(8, 32)));
-  EXPECT_EQ(count_on(memory.pages(8, 32), Tier::none), 32u);
-  Moved moved = backend->move_dead(memory.pages(8, 32), Tier::fast);
-  EXPECT_TRUE(moved.bound);
-  EXPECT_EQ(moved.there, 32 * kPage);
-  EXPECT_EQ(count_on(memory.pages(8, 32), Tier::fast), 32u);
-  EXPECT_EQ(count_on(memory.all(), Tier::slow), 32u);
-  ASSERT_TRUE(backend->forget(memory.pages(8, 32)));
-  moved = backend->move_dead(memory.pages(8, 32), Tier::slow);
-  EXPECT_TRUE(moved.bound);
-  EXPECT_EQ(moved.absent, 32 * kPage);
-  memory.fill();
-  EXPECT_EQ(count_on(memory.all(), Tier::slow), 64u);
-}
-
 INSTANTIATE_TEST_SUITE_P(Backends, DeadPagesTest, ::testing::ValuesIn(all_here()),
                          [](const auto& each) { return each.param; });
-INSTANTIATE_TEST_SUITE_P(Backends, NumaDeadPagesTest, ::testing::ValuesIn(numa_here()),
-                         [](const auto& each) { return each.param; });
-
 }  // namespace
 }  // namespace hearth::tier

@@ -67,20 +67,6 @@ TEST(EmulatedBackendTest, TheDirectionsDoNotWaitForEachOther) {
   EXPECT_TRUE(memory.intact());
 }
 
-// Dead contents cost the zeroing of their place in fast memory, and nothing where the place is slow.
-TEST(EmulatedBackendTest, DeadMovesCostZeroing) {
-  Machine machine = quick_machine();
-  machine.move_to_fast = machine.move_to_slow = 1;  // a copy would not end in a lifetime
-  EmulatedBackend backend;
-  ASSERT_TRUE(backend.init(machine));
-  const Memory memory(8 * Backend::kMoveUnit);
-  memory.fill();
-  const double spent = seconds_of([&] { EXPECT_EQ(backend.move_dead(memory.all(), Tier::fast).there, memory.bytes); });
-  EXPECT_GE(spent, static_cast<double>(memory.bytes) / machine.fast.write);
-  EXPECT_EQ(backend.move_dead(memory.all(), Tier::slow).there, memory.bytes);
-  EXPECT_TRUE(memory.intact());
-}
-
 TEST(EmulatedBackendTest, AMachineWithoutSpeedsIsRefused) {
   EmulatedBackend backend;
   EXPECT_FALSE(backend.init(Machine{}));

@@ -205,6 +205,11 @@ class Emulated(Tiers):
                 self.assertEqual(steady["slow_bytes_used"] == 0, policy == "all-fast", tiers)
                 self.assertEqual("foreseen" in tiers, policy in ("sentinel", "tier-queue"), tiers)
 
+    def test_what_was_only_read_since_its_fetch_is_dropped(self):
+        for policy, capacity in EMULATED:
+            tiers = self.tiers(policy, capacity)
+            self.assertEqual(tiers["dropped_clean_bytes"] > 0, policy == "sentinel", tiers)
+
     def test_pages_move_as_they_are_used(self):
         for policy, capacity in EMULATED:
             self.assertEqual("lists" in self.tiers(policy, capacity), policy == "lru")
@@ -320,6 +325,30 @@ for i in range(18):
         self.assertGreater(plan["lost"], 50, plan)
         self.assertGreater(plan["iterations"], 8, plan)
         self.assertEqual(plan["left"], 0, plan)
+        self.assertLessEqual(report["tiers"]["fast_peak_bytes"], report["tiers"]["fast_capacity_bytes"])
+
+
+    SHAPES = NETWORK + '''
+optimizer = torch.optim.Adam(net.parameters(), 1e-3)
+for i in range(100):
+    x, y = batch()
+    if i >= 12 and i % 3 == 2: x, y = x[:9], y[:9]
+    optimizer.zero_grad()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+    print("loss", loss.item().hex())
+'''
+
+    def test_shapes_that_take_turns_have_a_plan_each(self):
+        plain = run_python(self.SHAPES)
+        done, report = run_with_report(self.SHAPES, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%",
+                                       HEARTH_MACHINE="optane-100")
+        self.assertEqual((plain.returncode, done.returncode), (0, 0), done.stderr)
+        self.assertEqual(done.stdout, plain.stdout)
+        plan = report["plan"]
+        self.assertEqual((report["state"], plan["plans"]), ("managed", 2), plan)
+        self.assertLess(plan["iterations_off"], 24, plan)  # before the second one was made
         self.assertLessEqual(report["tiers"]["fast_peak_bytes"], report["tiers"]["fast_capacity_bytes"])
 
 

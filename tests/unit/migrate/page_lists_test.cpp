@@ -31,8 +31,8 @@ class FreeBackend final : public tier::Backend {
     return moved;
   }
   bool forget(Extent) override { return false; }
+  bool keeps_copies() const override { return false; }
   bool drop_clean(Extent) override { return false; }
-  Moved move_dead(Extent pages, Tier to) override { return move(pages, to); }
   int locate(const void*, std::size_t count, Tier* tiers) override {
     std::fill_n(tiers, count, Tier::fast);  // asked of those that stayed
     return 0;

@@ -90,7 +90,31 @@ Plan tiered() {
                      {.stretch = 1, .to = Tier::fast, .at = 3, .due = 3}};
   residency.prediction = {
       .step_ns = 1, .all_fast_ns = 2, .all_slow_ns = 3, .stall_ns = 4, .fast_peak = 5, .fast_average = 6};
+  ClassAccount of_class;
+  of_class.stake = {.bytes = 1, .gain_ns = 2, .possible_ns = 3, .moved_bytes = 4, .lane_ns = 5, .fast_average = 6};
+  of_class.lifetime = profile::Lifetime::persistent;
+  of_class.bytes_by_reason = {1, 2, 3, 4, 5, 6, 7, 8};
+  TensorAccount tensor;
+  tensor.stake.windows = {{0, 3}, {5, 7}};
+  tensor.op = std::string(kLongestName, 'x');
+  tensor.reason = Reason::no_time;
+  tensor.first_stretch = 1;
+  tensor.stretches = 1;
+  residency.account = {{of_class}, {tensor}, {{.op = 3, .ns = 4, .fast = {1, 2, 3, 4}}}};
   return plan;
+}
+
+TEST(PlanJson, AccountsOfWhatIsNotThereAreRefused) {
+  const std::string text = to_json(tiered());
+  EXPECT_THAT(error_of(changed(text, "[5, 7]", "[5, 8]")), HasSubstr("tells of ops that are not there"));
+  EXPECT_THAT(error_of(changed(text, "[5, 7]", "[5, 5]")), HasSubstr("tells of ops that are not there"));
+  EXPECT_THAT(error_of(changed(text, "0, 0, 1, 1]", "0, 0, 1, 2]")), HasSubstr("tells of stretches"));
+  EXPECT_THAT(error_of(changed(text, "\"no_time\"", "\"no_idea\"")), HasSubstr("no such word"));
+}
+
+TEST(PlanJson, NamesLoseWhatJsonWouldEscape) {
+  EXPECT_EQ(plain_name("a\"b\\c\nd"), "abcd");
+  EXPECT_EQ(plain_name(std::string(300, 'x')).size(), kLongestName);
 }
 
 TEST(PlanJson, ResidencyIsReadAsItWasWritten) {
@@ -105,7 +129,7 @@ TEST(PlanJson, ResidencyIsReadAsItWasWritten) {
 TEST(PlanJson, DamagedResidencyIsRefused) {
   const std::string text = to_json(tiered());
   EXPECT_THAT(error_of(changed(text, "\"sentinel\"", "\"\"")), HasSubstr("without a policy"));
-  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5000, 1", "\"slow\", 1, 2, 5000, 2")), HasSubstr("no such flag"));
+  EXPECT_THAT(error_of(changed(text, "\"slow\", 1, 2, 5000, 1", "\"slow\", 1, 2, 5000, 4")), HasSubstr("no such flag"));
   EXPECT_NE(error_of(changed(text, "\"stretches\"", "\"streches\"")), "");
   // Cut anywhere: an error, never a plan and never a crash.
   const std::size_t begin = text.find("\"residency\"");

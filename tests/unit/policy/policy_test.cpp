@@ -7,7 +7,9 @@
 #include "plan/validate.h"
 #include "policy/baselines.h"
 #include "policy/grid.h"
+#include "policy/improve.h"
 #include "policy/parts.h"
+#include "policy/placing.h"
 #include "policy/room.h"
 #include "policy/schedule_of.h"
 #include "policy/search.h"
@@ -194,6 +196,89 @@ TEST(Search, TheSimulatorConfirmsIt) {
     EXPECT_LE(outcome.fast_peak, static_cast<std::uint64_t>(capacity) + 4096) << seed;
     EXPECT_NEAR(outcome.step_ns / (chosen.step_ns + workload.rest_ns), 1, 0.05) << seed;
   }
+}
+
+tier::Machine keeper() {
+  tier::Machine m = machine();
+  m.keeps_copies = true;
+  return m;
+}
+
+bool writes(const Workload& workload, std::uint32_t op, std::uint32_t object) {
+  for (std::uint32_t i = 0; i < workload.ops[op].uses; ++i) {
+    const simulate::Use& use = workload.uses[workload.ops[op].first_use + i];
+    if (use.object == object && use.write > 0) return true;
+  }
+  return false;
+}
+
+// An eviction without a copy follows a fetch, and between the two nothing writes.
+TEST(Sentinel, OnlyWhatWasNotWrittenSinceItsFetchIsClean) {
+  std::size_t clean = 0;
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    const Workload workload = simulate::make_workload(training(8 + seed % 9, seed), {});
+    const simulate::Schedule schedule = schedule_sentinel(workload, keeper(), peak_of(workload) * 0.2);
+    const auto count = static_cast<std::uint32_t>(workload.ops.size());
+    for (const simulate::Move& move : schedule.moves) {
+      if (!move.clean) continue;
+      ++clean;
+      ASSERT_EQ(move.to, tier::Tier::slow);
+      // Its last fetch, in this iteration or the one before.
+      std::uint32_t back = 0;
+      for (const simulate::Move& fetch : schedule.moves) {
+        if (fetch.piece != move.piece || fetch.to != tier::Tier::fast) continue;
+        const std::uint32_t ago = fetch.at <= move.at ? move.at - fetch.at : move.at + count - fetch.at;
+        if (back == 0 || ago < back) back = ago;
+      }
+      ASSERT_GT(back, 0u);
+      for (std::uint32_t ago = 1; ago <= back; ++ago) {
+        EXPECT_FALSE(writes(workload, (move.at + count - ago) % count, schedule.pieces[move.piece].object)) << seed;
+      }
+    }
+  }
+  EXPECT_GT(clean, 0u);
+}
+
+TEST(Sentinel, KeptCopiesCostNothing) {
+  double with = 0, without = 0;
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    const Workload workload = simulate::make_workload(training(16, seed), {});
+    const double capacity = peak_of(workload) * 0.2;
+    with += simulate::simulate(workload, keeper(), schedule_sentinel(workload, keeper(), capacity)).step_ns;
+    without += step_of(workload, schedule_sentinel(workload, machine(), capacity));
+  }
+  EXPECT_LE(with, without * 1.005);
+}
+
+// Whatever is taken out and put back leaves everything as it was.
+TEST(Placing, TakesBackWhatItDid) {
+  const Workload workload = simulate::make_workload(training(12, 3), {});
+  const Grid grid(std::vector<double>(workload.ops.size(), 1e6));
+  const Parts parts = make_parts(workload, machine(), grid, kBig);
+  Placing placing(workload, machine(), grid, parts, peak_of(workload) * 0.3, 0);
+  const auto place_all = [&] {
+    std::size_t placed = 0;
+    for (std::uint32_t p = 0; p < parts.parts.size(); ++p) {
+      const Modes modes = placing.modes_of(p);
+      for (std::uint32_t i = 0; i < modes.count && placing.placement(p).slow(); ++i) {
+        placed += placing.try_place(p, modes.modes[i]) ? 1 : 0;
+      }
+    }
+    return placed;
+  };
+  const double all_slow = placing.cost();
+  ASSERT_GT(place_all(), 3u);
+  const double placed = placing.cost();
+  EXPECT_LT(placed, all_slow);
+  std::vector<Placing::Kept> kept;
+  for (std::uint32_t p = 0; p < parts.parts.size(); ++p) kept.push_back(placing.take_out(p));
+  EXPECT_NEAR(placing.cost(), all_slow, all_slow * 1e-9);
+  for (std::uint32_t p = 0; p < parts.parts.size(); ++p) placing.put_back(p, kept[p]);
+  EXPECT_NEAR(placing.cost(), placed, all_slow * 1e-9);
+  improve(placing, 200);
+  EXPECT_LE(placing.cost(), placed + 1);
+  for (std::uint32_t p = 0; p < parts.parts.size(); ++p) placing.take_out(p);
+  EXPECT_NEAR(placing.cost(), all_slow, all_slow * 1e-9);
 }
 
 TEST(Baselines, FirstTouchAndInterleaveKeepTheCapacity) {

@@ -47,13 +47,27 @@ TEST_F(JsonReport, HoldsTheRun) {
   EXPECT_EQ(report.at("degradations").at(0).at("cause"), "perf_event_open: EACCES");
 }
 
+TEST_F(JsonReport, TellsWhatWasTriedInRealSteps) {
+  EXPECT_EQ(report_of(facts, &profile).at("trials"), json({{"converged_at", 0}, {"measured", json::array()}}));
+  TrialFacts& trials = facts.live.trials;
+  trials.rows[0] = {TrialFacts::What::planned, 9, 7, false};
+  trials.rows[1] = {TrialFacts::What::no_plan, 8, 0, true};
+  trials.count = 2;
+  trials.converged_at = 33;
+  const json told = report_of(facts, &profile).at("trials");
+  EXPECT_EQ(told.at("converged_at"), 33);
+  const json planned = {{"plan", "as profiled"}, {"step_ns", 9}, {"foreseen_ns", 7}, {"kept", false}};
+  const json without = {{"plan", "no plan"}, {"step_ns", 8}, {"foreseen_ns", 0}, {"kept", true}};
+  EXPECT_EQ(told.at("measured"), json::array({planned, without}));
+}
+
 TEST_F(JsonReport, HoldsWhatTheTiersCost) {
   TierFacts& tiers = facts.live.tiers;
   tiers.present = true;
   tiers.backend = "emulated";
   tiers.how = "";
   tiers.policy = "first-touch";
-  tiers.steady = {7, 70, 1000, 20, 30, 40, 50, 60};
+  tiers.steady = {7, 70, 1000, 20, 30, 40, 50, 60, 70, 80, 90, 4, 3};
   json of = report_of(facts, &profile).at("tiers");
   EXPECT_FALSE(of.contains("lists"));
   EXPECT_FALSE(of.contains("foreseen"));
@@ -64,10 +78,15 @@ TEST_F(JsonReport, HoldsWhatTheTiersCost) {
                                    {"to_slow_bytes", 30},
                                    {"waited_ns", 40},
                                    {"charged_ns", 50},
-                                   {"slow_bytes_used", 60}}));
+                                   {"slow_bytes_used", 60},
+                                   {"moves", 70},
+                                   {"late", 80},
+                                   {"late_ns", 90},
+                                   {"waits_tried", 4},
+                                   {"waits_worth", 3}}));
   tiers.by_access = true;
   tiers.lists = {1, 2, 3, 4, 5, 6, 7, 8};
-  tiers.foreseen = {true, 11, 12, 13, 14};
+  tiers.foreseen = {true, 11, 12, 13, 14, 15, 16};
   of = report_of(facts, &profile).at("tiers");
   EXPECT_EQ(of.at("lists"), json({{"active_bytes", 1},
                                   {"inactive_bytes", 2},
@@ -77,8 +96,61 @@ TEST_F(JsonReport, HoldsWhatTheTiersCost) {
                                   {"promotions", 6},
                                   {"demotions", 7},
                                   {"held_back", 8}}));
-  EXPECT_EQ(of.at("foreseen"),
-            json({{"step_ns", 11}, {"all_fast_ns", 12}, {"all_slow_ns", 13}, {"fast_peak_bytes", 14}}));
+  EXPECT_EQ(of.at("foreseen"), json({{"step_ns", 11},
+                                     {"all_fast_ns", 12},
+                                     {"all_slow_ns", 13},
+                                     {"stall_ns", 14},
+                                     {"fast_peak_bytes", 15},
+                                     {"fast_average_bytes", 16}}));
+  EXPECT_FALSE(of.contains("account"));
+}
+
+TEST_F(JsonReport, HoldsWhyTensorsLieWhereTheyDo) {
+  plan::Residency residency;
+  residency.policy = "sentinel";
+  residency.ops = 9;
+  residency.stretches = {{}, {.of = plan::Stretch::Of::resident, .bytes = 8192}};
+  residency.moves = {{.stretch = 1, .to = tier::Tier::slow, .at = 2, .due = 5, .ns = 77, .wait = true}};
+  plan::ClassAccount of_class;
+  of_class.stake = {.bytes = 8192, .gain_ns = 5, .possible_ns = 6, .moved_bytes = 7, .lane_ns = 8, .fast_average = 9};
+  of_class.bytes_by_reason[static_cast<std::size_t>(plan::Reason::moves)] = 8192;
+  plan::TensorAccount tensor;
+  tensor.stake.windows = {{0, 2}, {6, 9}};
+  tensor.op = "a\"b";
+  tensor.reason = plan::Reason::moves;
+  residency.account = {{of_class}, {tensor}, {{.op = 3, .ns = 4, .fast = {1, 2, 3, 4}}}};
+  Punctuality went;
+  went.asked = 10;
+  went.late = 4;
+  went.late_ns = 400;
+  went.latest_ns = 250;
+  TierFacts& tiers = facts.live.tiers;
+  tiers.present = true;
+  tiers.residency = &residency;
+  tiers.moves = &went;
+  const json of = report_of(facts, &profile).at("tiers").at("account");
+  const auto cell = [&](const char* table, const char* name) {
+    const json& columns = of.at(table).at("columns");
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] == name) return of.at(table).at("rows").at(0).at(i);
+    }
+    return json("no such column");
+  };
+  for (const char* table : {"classes", "tensors", "timeline", "moves"}) {
+    EXPECT_EQ(of.at(table).at("rows").at(0).size(), of.at(table).at("columns").size()) << table;
+  }
+  EXPECT_EQ(of.at("ops"), 9);
+  EXPECT_EQ(cell("classes", "fast_average_bytes"), 9);
+  EXPECT_EQ(cell("classes", "moves"), 8192);
+  EXPECT_EQ(cell("classes", "stays"), 0);
+  EXPECT_EQ(cell("tensors", "made_by"), "a\"b");
+  EXPECT_EQ(cell("tensors", "reason"), "moves");
+  EXPECT_EQ(cell("tensors", "windows"), json({{0, 2}, {6, 9}}));
+  EXPECT_EQ(cell("timeline", "persistent"), 4);
+  EXPECT_EQ(cell("moves", "bytes"), 8192);
+  EXPECT_EQ(cell("moves", "to"), "slow");
+  EXPECT_EQ(cell("moves", "late_ns"), 400);
+  EXPECT_EQ(of.at("moves").at("omitted"), 0);
 }
 
 TEST_F(JsonReport, HoldsTheProfile) {

@@ -232,14 +232,46 @@ TEST(Moves, TheMostUrgentGoesFirst) {
                     {.piece = 0, .to = tier::Tier::fast, .at = 6, .due = 9},
                     {.piece = 0, .to = tier::Tier::slow, .at = 10, .due = 10},
                     {.piece = 2, .to = tier::Tier::slow, .at = 10, .due = 10}};
-  schedule.pieces[0].begin = schedule.pieces[2].begin = tier::Tier::slow;
-  const Outcome outcome = simulate(workload, mover(), schedule);
+  tier::Machine machine = mover();
+  machine.move_to_slow = 4e9;  // both have left before they are fetched again
+  const Outcome outcome = simulate(workload, machine, schedule);
   const Outcome first_come = [&] {
     Schedule other = schedule;
     other.moves[0].due = 8;
-    return simulate(workload, mover(), other);
+    return simulate(workload, machine, other);
   }();
   EXPECT_LT(outcome.slow_bytes, first_come.slow_bytes);
+}
+
+// A fetch that has not come by the time of the next eviction is given up: the lane is free for others.
+TEST(Moves, ALateOneIsGivenUpWhenThePieceIsWantedElsewhere) {
+  const Workload workload = ten();
+  Schedule schedule = all_fast_of(workload);
+  tier::Machine slow = mover();
+  slow.move_to_fast = 0.2e9;  // 4 MB in 20 ms
+  schedule.moves = {{.piece = 0, .to = tier::Tier::slow, .at = 1, .due = 5},
+                    {.piece = 0, .to = tier::Tier::fast, .at = 6, .due = 9}};
+  const Outcome outcome = simulate(workload, slow, schedule);
+  EXPECT_EQ(outcome.late, 1u);
+  EXPECT_LT(outcome.moved_to_fast, 2e6);
+  EXPECT_NEAR(outcome.moved_to_slow, outcome.moved_to_fast, 4096);
+}
+
+// What was only read since it was fetched leaves at once, if the machine keeps a copy of it.
+TEST(Moves, CleanOnesTakeNoTimeWhereCopiesAreKept) {
+  const Workload workload = ten();
+  Schedule schedule = all_fast_of(workload);
+  schedule.moves = {{.piece = 0, .to = tier::Tier::slow, .at = 1, .due = 5, .clean = true},
+                    {.piece = 0, .to = tier::Tier::fast, .at = 6, .due = 9}};
+  tier::Machine keeps = mover();
+  keeps.keeps_copies = true;
+  const Outcome dropped = simulate(workload, keeps, schedule);
+  const Outcome copied = simulate(workload, mover(), schedule);
+  EXPECT_EQ(dropped.moved_to_slow, 0);
+  EXPECT_NEAR(dropped.moved_to_fast, 4e6, 1);
+  EXPECT_NEAR(copied.moved_to_slow, 4e6, 1);
+  EXPECT_LT(dropped.fast_average, copied.fast_average);
+  EXPECT_NEAR(dropped.step_ns, 10 * kMs, 1);
 }
 
 TEST(Moves, ThePoolIsTakenAllTheTime) {
