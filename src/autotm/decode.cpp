@@ -62,31 +62,57 @@ class Decoder {
   // Of the units the first ones are fast: so those of residents end an iteration where they began it.
   std::vector<Path> paths_of(std::uint32_t i) const {
     const Item& item = items_.items[i];
+    std::vector<std::uint8_t> valid(item.units, 0);
+    std::vector<Path> paths = lap(i, valid);
+    if (item.resident) paths = lap(i, valid);  // by now it is known which slow copies are valid as it begins
+    for (Path& path : paths) settle(item, path);
+    return paths;
+  }
+
+  // `valid`: by unit, is there a slow copy that has not been written since.
+  std::vector<Path> lap(std::uint32_t i, std::vector<std::uint8_t>& valid) const {
+    const Item& item = items_.items[i];
     const Placed& placed = formula_.placed[i];
     std::vector<Path> paths(item.units);
     for (std::uint32_t u = 0; u < item.units; ++u) paths[u].begins_fast = u < count(placed.fast[0]);
     for (std::size_t g = 0; g < placed.gaps.size(); ++g) {
       const Gap& gap = placed.gaps[g];
       const std::uint32_t next = placed.fast[g + 1 < placed.fast.size() ? g + 1 : 0];
-      std::uint32_t leaving = count(gap.stay);
-      for (const Way& way : gap.leave) {
-        for (std::uint32_t n = count(way.column); n > 0 && leaving < item.units; --n) {
-          paths[leaving++].moves.push_back(move_of(Tier::slow, way, gap));
-        }
+      if (item.clusters[g].writes) std::fill(valid.begin(), valid.end(), std::uint8_t{0});
+      std::vector<Way> ways = ways_of(gap.leave);
+      for (std::uint32_t u = count(gap.stay); u < count(placed.fast[g]); ++u) {
+        const bool clean = !placed.clean.empty() && valid[u] != 0;
+        const Way way = clean || ways.empty() ? usual(gap.leave) : ways.back();
+        if (!clean && !ways.empty()) ways.pop_back();
+        paths[u].moves.push_back(clean ? drop_of(gap) : move_of(Tier::slow, way, gap));
       }
-      // Those with a valid copy leave last, and at once: nothing is written.
-      for (; leaving < count(placed.fast[g]); ++leaving) {
-        paths[leaving].moves.push_back(move_of(Tier::slow, {0, {gap.slots.from, gap.slots.from}}, gap));
-      }
-      std::uint32_t coming = count(gap.stay);
-      for (const Way& way : gap.come) {
-        for (std::uint32_t n = count(way.column); n > 0 && coming < count(next); --n) {
-          paths[coming++].moves.push_back(move_of(Tier::fast, way, gap));
-        }
+      ways = ways_of(gap.come);
+      for (std::uint32_t u = count(gap.stay); u < count(next); ++u) {
+        paths[u].moves.push_back(move_of(Tier::fast, ways.empty() ? usual(gap.come) : ways.back(), gap));
+        if (!ways.empty()) ways.pop_back();
+        valid[u] = 1;
       }
     }
-    for (Path& path : paths) settle(item, path);
     return paths;
+  }
+
+  // One for each unit that takes it; the first ones last.
+  std::vector<Way> ways_of(const std::vector<Way>& ways) const {
+    std::vector<Way> taken;
+    for (const Way& way : ways) taken.insert(taken.end(), count(way.column), way);
+    std::reverse(taken.begin(), taken.end());
+    return taken;
+  }
+
+  static const Way& usual(const std::vector<Way>& ways) { return ways.size() > 1 ? ways[1] : ways[0]; }
+
+  // At once, for nothing.
+  Move drop_of(const Gap& gap) const {
+    Move move = move_of(Tier::slow, {0, {gap.slots.from, gap.slots.from}}, gap);
+    move.due = std::min(move.at + 1, slots_.first_op(slots_.count()));
+    move.wait = false;
+    move.clean = true;
+    return move;
   }
 
   Move move_of(Tier to, const Way& way, const Gap& gap) const {

@@ -174,6 +174,38 @@ TEST_P(Solved, SchedulesAreSound) {
   const double foreseen = answer->facts.sentinel ? answer->facts.sentinel_ns : answer->facts.solution.objective;
   EXPECT_NEAR(outcome.step_ns, foreseen, outcome.step_ns * 0.1);
 }
+// What is dropped has not been written since it was fetched: otherwise its slow copy is not what it was.
+TEST_P(Solved, CleanMeansNotWrittenSince) {
+  const simulate::Workload workload = training(16);
+  tier::Machine keeping = machine();
+  keeping.keeps_copies = true;
+  Options options;
+  options.mode = GetParam();
+  options.seconds = 5;
+  const Result<Answer> answer = schedule_autotm(workload, keeping, kCapacity, options);
+  ASSERT_TRUE(answer) << answer.error();
+  const auto ops = static_cast<std::uint32_t>(workload.ops.size());
+  std::size_t dropped = 0;
+  for (const simulate::Move& leave : answer->schedule.moves) {
+    if (!leave.clean) continue;
+    ++dropped;
+    EXPECT_EQ(leave.to, tier::Tier::slow);
+    const std::uint32_t object = answer->schedule.pieces[leave.piece].object;
+    std::uint32_t since = 2 * ops;  // ops, from the last fetch on
+    for (const simulate::Move& come : answer->schedule.moves) {
+      if (come.piece != leave.piece || come.to != tier::Tier::fast) continue;
+      since = std::min(since, (leave.at + ops - come.at) % ops == 0 ? ops : (leave.at + ops - come.at) % ops);
+    }
+    ASSERT_LE(since, ops) << "never fetched";
+    for (std::uint32_t age = 1; age <= since; ++age) {
+      const simulate::Op& op = workload.ops[(leave.at + ops - age) % ops];
+      for (std::uint32_t u = op.first_use; u < op.first_use + op.uses; ++u) {
+        EXPECT_FALSE(workload.uses[u].object == object && workload.uses[u].write > 0);
+      }
+    }
+  }
+  EXPECT_TRUE(options.mode != Mode::asynchronous || dropped > 0 || answer->facts.sentinel);
+}
 INSTANTIATE_TEST_SUITE_P(Modes, Solved, testing::ValuesIn(kModes),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
