@@ -244,7 +244,7 @@ class Maker {
     }
   }
 
-  // z_k >= the copies beside it (section 4.3): a slot is as long as its ops, or as the copies in either lane.
+  // z_k >= the copies beside it: a slot is as long as its ops, or as the copies in either lane.
   void add_lanes() {
     made_.stretch.assign(slots_.count(), Formula::kNone);
     for (std::uint32_t slot = 0; slot < slots_.count(); ++slot) {

@@ -1,9 +1,9 @@
 // formulate: the placement of items as a mixed-integer program (AutoTM, Hildebrand et al., ASPLOS 2020, section 4).
 //
 // In the words of docs/policies.md: of each item, how many units are fast in each cluster of its uses, and in each gap
-// between two clusters how many stay, leave and come (the tensor flow graph, section 4.2, with whole flows instead of
-// one graph for each unit). Rows: the flow of each gap, the time of each op (4.1), room in each slot (4.4), the copy
-// lanes (4.3, asynchronous). Time is in thousandths of an iteration with everything slow, room in thousandths of the
+// between two clusters how many stay, leave and come (the tensor flow graph, with whole flows instead of
+// one graph for each unit). Rows: the flow of each gap, the time of each op, room in each slot, the copy
+// lanes (asynchronous). Time is in thousandths of an iteration with everything slow, room in thousandths of the
 // capacity.
 //
 // Pure; allocates.
@@ -26,7 +26,7 @@ enum class Mode : std::uint8_t {
 struct FormulaOptions {
   Mode mode = Mode::asynchronous;
   double capacity = 0;  // bytes
-  bool clean = false;   // a slow copy that is still valid makes leaving free (section 4.2: written back once at most)
+  bool clean = false;   // a slow copy that is still valid makes leaving free (written back once at most)
   std::vector<double> lengths = {1, 2, 4, 8};  // of a copy's window, in its own time; at least one slot
   std::uint32_t most_slots = 0;                // instead of those: any length up to so many slots
   std::vector<double> interference;            // by slot: ns that an ns of copying costs; empty = none
