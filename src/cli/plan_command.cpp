@@ -6,7 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "autotm/autotm.h"
+#include "cli/autotm_policy.h"
 #include "cli/commands.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
@@ -28,6 +31,8 @@ struct Options {
   plan::PlanOptions plan;
   std::string fast;     // capacity; empty: one tier
   std::string machine;  // of the two tiers
+  std::string policy = "sentinel";
+  autotm::Options autotm;
   bool json = false;
 };
 
@@ -92,7 +97,20 @@ std::string table_text(const plan::Plan& plan, const Facts& facts, const profile
   return out;
 }
 
-std::string json_text(const plan::Plan& plan, const Facts& facts) {
+nlohmann::ordered_json tiers_json(const plan::Residency& residency) {
+  const plan::Prediction& foreseen = residency.prediction;
+  return {{"policy", residency.policy},
+          {"machine", residency.machine},
+          {"fast_capacity_bytes", residency.fast_capacity},
+          {"simulated_step_ns", foreseen.step_ns},
+          {"all_fast_ns", foreseen.all_fast_ns},
+          {"all_slow_ns", foreseen.all_slow_ns},
+          {"stall_ns", foreseen.stall_ns},
+          {"fast_peak_bytes", foreseen.fast_peak},
+          {"moves", residency.moves.size()}};
+}
+
+std::string json_text(const plan::Plan& plan, const Facts& facts, const std::vector<autotm::Facts>& rounds) {
   nlohmann::ordered_json json = {{"schema_version", plan.schema_version},
                                  {"min_bytes", plan.min_bytes},
                                  {"allocations", plan.entries.size()},
@@ -105,7 +123,11 @@ std::string json_text(const plan::Plan& plan, const Facts& facts) {
                                  {"separation_bytes", plan.costs.separation},
                                  {"grouping_bytes", plan.costs.grouping},
                                  {"seconds", facts.seconds},
+                                 {"tiers", nullptr},
+                                 {"autotm", nullptr},
                                  {"arenas", nlohmann::ordered_json::array()}};
+  if (plan.residency.present()) json["tiers"] = tiers_json(plan.residency);
+  if (!rounds.empty()) json["autotm"] = autotm_json(rounds);
   for (const plan::Arena& arena : plan.arenas) {
     nlohmann::ordered_json shown = {{"lifetime", lifetime_text(arena)}, {"frequency", nullptr}};
     if (!arena.mixed) shown["frequency"] = arena.frequency;
@@ -121,11 +143,20 @@ std::uint64_t capacity_of(const std::string& text, const profile::Profile& profi
   return config::share_bytes(parsed.value, profile.peak_bytes);
 }
 
-Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile) {
+// `facts`: of each round under autotm.
+Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile,
+                             std::vector<autotm::Facts>* facts) {
   if (options.fast.empty()) return plan::make_plan(profile, options.plan);
   policy::TierOptions tiers;
   tiers.fast_capacity = capacity_of(options.fast, profile);
   tiers.plan = options.plan;
+  if (options.policy == "tier-queue") tiers.policy = policy::Policy::tier_queue;
+  const policy::Scheduler autotm = autotm_policy(options.autotm, facts);
+  if (options.policy == "autotm") tiers.other = &autotm;
+  tiers.again = [](int round, double bytes) {
+    fmt::print(stderr, "hearth: round {}: packing takes {} more than was set aside; once more with so much less\n",
+               round, report::bytes_text(bytes));
+  };
   return policy::tiered_plan(profile, plan_machine(options.machine), tiers);
 }
 
@@ -140,20 +171,22 @@ std::string tiers_text(const plan::Residency& residency) {
 }
 
 void make(const Options& options) {
+  if (options.policy != "sentinel" && options.fast.empty()) fail(kUsage, "--policy needs --fast");
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
   const profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   const auto start = std::chrono::steady_clock::now();
-  const Result<plan::Plan> plan = made_plan(options, profile);
+  std::vector<autotm::Facts> rounds;
+  const Result<plan::Plan> plan = made_plan(options, profile, &rounds);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (!plan) fail(kFailed, options.trace + ": " + plan.error());
   if (!options.output.empty()) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }
   const Facts facts = facts_of(*plan, taken.count());
-  std::string text = options.json ? json_text(*plan, facts) : table_text(*plan, facts, trace->info.thresholds);
-  if (!options.json) text = tiers_text(plan->residency) + text;
+  std::string text = options.json ? json_text(*plan, facts, rounds) : table_text(*plan, facts, trace->info.thresholds);
+  if (!options.json) text = tiers_text(plan->residency) + autotm_text(rounds) + text;
   if (!options.json && facts.planned == 0) {
     text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
   } else if (!options.json && !options.output.empty()) {
@@ -180,12 +213,18 @@ void add_plan(CLI::App& app) {
   options->machine = "optane-100";
   command->add_option("--machine", options->machine, "their speeds: a preset (hearth info --presets) or a machine.json")
       ->capture_default_str();
+  command->add_option("--policy", options->policy, "sentinel, tier-queue or autotm; with --fast")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"sentinel", "tier-queue", "autotm"}));
+  add_autotm_options(*command, options->autotm);
+  command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth plan t.trace -o plan.json\n"
       "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json\n  hearth plan t.trace --fast 20% "
-      "--machine optane-100 -o plan.json");
+      "--machine optane-100 -o plan.json\n  hearth plan t.trace --fast 20% --policy autotm --mode synchronous "
+      "--time-limit 120");
   command->callback([options] { make(*options); });
 }
 

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/autotm_policy.h"
 #include "cli/commands.h"
 #include "cli/plan_machine.h"
+#include "cli/sweep_plot.h"
+#include "config/parse.h"
 #include "policy/sweep.h"
 #include "profile/build.h"
 #include "profile/trace_file.h"
@@ -26,17 +29,27 @@ struct Options {
   std::uint64_t min_bytes = 16384;
   double step_ms = 0;
   std::uint32_t points = 20;
+  std::vector<std::string> sizes;  // instead
   double loss = 5;
   double fast_price = 0, slow_price = 0;  // per GiB, any currency
+  bool with_autotm = false;
+  autotm::Options autotm;
+  std::string plot;
   bool json = false;
 };
 
-// Steps of 5 % of the peak for 20 points, the peak being the last one.
-std::vector<std::uint64_t> capacities_of(const profile::Profile& profile, std::uint32_t points) {
+// Those asked for, else steps of 5 % of the peak for 20 points, the peak being the last one.
+std::vector<std::uint64_t> capacities_of(const Options& options, const profile::Profile& profile) {
   std::vector<std::uint64_t> capacities;
-  for (std::uint32_t i = 1; i <= points; ++i) {
-    capacities.push_back((profile.peak_bytes * i / points + kPage - 1) / kPage * kPage);
+  for (const std::string& size : options.sizes) {
+    const config::Parsed parsed = config::parse_share(size);
+    if (parsed.verdict != config::Verdict::ok) fail(kUsage, "--sizes " + size + ": not a size or a percentage");
+    capacities.push_back(config::share_bytes(parsed.value, profile.peak_bytes));
   }
+  for (std::uint32_t i = 1; options.sizes.empty() && i <= options.points; ++i) {
+    capacities.push_back((profile.peak_bytes * i / options.points + kPage - 1) / kPage * kPage);
+  }
+  std::sort(capacities.begin(), capacities.end());
   return capacities;
 }
 
@@ -63,7 +76,7 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
       fmt::format("a step       {} with everything fast, {} with everything slow ({}x); simulated, not measured\n\n",
                   report::time_text(best), report::time_text(swept.all_slow_ns), times_text(swept.all_slow_ns, best));
   std::vector<report::Table::Column> columns = {{"fast memory"}, {"of peak"}};
-  for (const char* policy : policy::kSwept) columns.push_back({policy});
+  for (const std::string& policy : swept.policies) columns.push_back({policy});
   columns.insert(columns.end(), {{"moved a step"}, {"used slow"}, {"fast on average"}});
   if (priced(options)) columns.push_back({"cost a step"});
   report::Table table(columns);
@@ -76,34 +89,35 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
     cells.push_back(report::bytes_text(point.slow_bytes));
     cells.push_back(report::bytes_text(point.fast_average));
     if (priced(options)) {
-      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      const double step = point.step_ns.back();
       cells.push_back(fmt::format("{:.2f}", cost_of(options, profile, point.fast_bytes, step, best)));
     }
     table.add(cells);
   }
   table.write(out, 140);
-  out += "\nTimes are multiples of everything fast; the three columns behind them are sentinel's";
+  out += "\nTimes are multiples of everything fast; the three columns behind them are of " + swept.policies.back();
   out += priced(options) ? ", and so is the cost, a multiple of all memory fast.\n" : ".\n";
   const std::size_t knee = swept.knee(options.loss / 100);
   if (knee < swept.points.size()) {
-    out += fmt::format("\nWith {} of fast memory ({}) sentinel is within {:g} % of everything fast.\n",
+    out += fmt::format("\nWith {} of fast memory ({}) {} is within {:g} % of everything fast.\n",
                        report::bytes_text(static_cast<double>(swept.points[knee].fast_bytes)),
                        report::percent_text(static_cast<double>(swept.points[knee].fast_bytes) /
                                             static_cast<double>(profile.peak_bytes)),
-                       options.loss);
+                       swept.policies.back(), options.loss);
   } else {
-    out += fmt::format("\nAt no point is sentinel within {:g} % of everything fast.\n", options.loss);
+    out += fmt::format("\nAt no point is {} within {:g} % of everything fast.\n", swept.policies.back(), options.loss);
   }
   return out;
 }
 
 std::string json_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
-                      const policy::Sweep& swept) {
+                      const policy::Sweep& swept, std::size_t ops, const std::vector<autotm::Facts>& facts) {
   nlohmann::ordered_json json = {{"schema_version", 1},
                                  {"simulated", true},
                                  {"machine", machine.name},
                                  {"scale", machine.scale},
                                  {"peak_bytes", profile.peak_bytes},
+                                 {"ops", ops},
                                  {"all_fast_ns", swept.all_fast_ns},
                                  {"all_slow_ns", swept.all_slow_ns},
                                  {"loss_percent", options.loss},
@@ -111,16 +125,18 @@ std::string json_text(const Options& options, const profile::Profile& profile, c
                                  {"points", nlohmann::ordered_json::array()}};
   const std::size_t knee = swept.knee(options.loss / 100);
   if (knee < swept.points.size()) json["knee_fast_bytes"] = swept.points[knee].fast_bytes;
-  for (const policy::SweepPoint& point : swept.points) {
+  for (std::size_t at = 0; at < swept.points.size(); ++at) {
+    const policy::SweepPoint& point = swept.points[at];
     nlohmann::ordered_json shown = {{"fast_bytes", point.fast_bytes}, {"step_ns", nlohmann::ordered_json::object()}};
-    for (std::size_t i = 0; i < policy::kSweptPolicies; ++i) shown["step_ns"][policy::kSwept[i]] = point.step_ns[i];
+    for (std::size_t i = 0; i < swept.policies.size(); ++i) shown["step_ns"][swept.policies[i]] = point.step_ns[i];
     shown["moved_bytes"] = point.moved_bytes;
     shown["slow_bytes_used"] = point.slow_bytes;
     shown["fast_average_bytes"] = point.fast_average;
     if (priced(options)) {
-      const double step = point.step_ns[policy::kSweptPolicies - 1];
+      const double step = point.step_ns.back();
       shown["cost"] = cost_of(options, profile, point.fast_bytes, step, swept.all_fast_ns);
     }
+    if (at < facts.size()) shown["autotm"] = autotm_json({facts[at]});
     json["points"].push_back(shown);
   }
   return json.dump(2) + "\n";
@@ -136,13 +152,23 @@ void sweep(const Options& options) {
   const tier::Machine machine = plan_machine(options.machine);
   const simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
-  const std::vector<std::uint64_t> capacities = capacities_of(profile, options.points);
-  const policy::Sweep swept = policy::sweep(workload, machine, capacities, [&](std::size_t done) {
+  const std::vector<std::uint64_t> capacities = capacities_of(options, profile);
+  std::vector<autotm::Facts> facts;
+  const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
+  const policy::Scheduler* other = options.with_autotm ? &autotm : nullptr;
+  const Result<policy::Sweep> made = policy::sweep(workload, machine, capacities, other, [&](std::size_t done) {
     fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
     std::fflush(stderr);
   });
-  const std::string text =
-      options.json ? json_text(options, profile, machine, swept) : table_text(options, profile, machine, swept);
+  if (!made) fail(kFailed, made.error());
+  const policy::Sweep& swept = *made;
+  if (!options.plot.empty()) {
+    if (const Result<void> drawn = plot_sweep(swept, profile.peak_bytes, options.plot); !drawn) {
+      fail(kFailed, drawn.error());
+    }
+  }
+  const std::string text = options.json ? json_text(options, profile, machine, swept, workload.ops.size(), facts)
+                                        : table_text(options, profile, machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }
@@ -159,6 +185,7 @@ void add_sweep(CLI::App& app) {
   command->add_option("--points", options->points, "sizes of fast memory, up to the peak of the tensors")
       ->capture_default_str()
       ->check(CLI::Range(1, 200));
+  command->add_option("--sizes", options->sizes, "these instead: 8G,20%")->delimiter(',');
   command->add_option("--loss", options->loss, "name the smallest size at which so many percent are lost at most")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0));
@@ -172,10 +199,16 @@ void add_sweep(CLI::App& app) {
   command->add_option("--min-size", options->min_bytes, "place tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
       ->transform(CLI::AsSizeValue(false));
+  options->autotm.seconds = 4;  // of each size
+  options->autotm.slots = 96;
+  command->add_flag("--autotm", options->with_autotm, "autotm too, the best of all: some seconds for each size");
+  add_autotm_options(*command, options->autotm);
+  command->add_option("--plot", options->plot, "draw it in this file, as SVG");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  hearth run --trace t.trace -- train.py; hearth sweep t.trace\n"
-      "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json");
+      "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json\n"
+      "  hearth sweep t.trace --autotm --time-limit 10 --plot sweep.svg");
   command->callback([options] { sweep(*options); });
 }
 

@@ -30,17 +30,22 @@ std::uint64_t pool_bytes(const Plan& plan) {
   return bytes;
 }
 
-simulate::Schedule schedule(Policy policy, const Workload& workload, const tier::Machine& machine, double capacity) {
-  switch (policy) {
+Result<simulate::Schedule> schedule(const TierOptions& options, const Workload& workload, const tier::Machine& machine,
+                                    double capacity) {
+  if (options.other != nullptr) return options.other->make(workload, machine, capacity);
+  switch (options.policy) {
     case Policy::sentinel:
       return schedule_sentinel(workload, machine, capacity);
     case Policy::tier_queue:
       return schedule_tier_queue(workload, machine, capacity);
   }
-  return {};
+  return Error{"no such policy"};
 }
 
-const char* name_of(Policy policy) { return policy == Policy::sentinel ? "sentinel" : "tier-queue"; }
+std::string name_of(const TierOptions& options) {
+  if (options.other != nullptr) return options.other->name;
+  return options.policy == Policy::sentinel ? "sentinel" : "tier-queue";
+}
 
 plan::Prediction foresee(const Workload& workload, const tier::Machine& machine, const simulate::Schedule& schedule,
                          Ledger& ledger) {
@@ -68,7 +73,9 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
   reckoned.move_to_slow /= options.slower_moves;
   double capacity = allowed;
   for (int round = 0;; ++round) {
-    simulate::Schedule chosen = schedule(options.policy, workload, reckoned, capacity);
+    Result<simulate::Schedule> made = schedule(options, workload, reckoned, capacity);
+    if (!made) return Error{made.error()};
+    simulate::Schedule& chosen = *made;
     const std::vector<plan::Home> homes = homes_of(profile, workload, chosen);
     plan::PlanOptions how = options.plan;
     how.home_of = homes;
@@ -77,13 +84,14 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
     const auto pool = static_cast<double>(pool_bytes(*plan));
     const double beyond = pool - chosen.pool - (allowed - capacity);
     if (beyond > 0 && round + 1 < kRounds) {
+      if (options.again) options.again(round + 1, beyond);
       capacity = std::max(0.0, capacity - beyond);
       continue;
     }
     if (pool > allowed) return Error{"no plan: what is used all the time does not fit the fast memory allowed"};
     chosen.pool = pool;
     chosen.capacity = std::max(allowed, 1.0);
-    plan->residency.policy = name_of(options.policy);
+    plan->residency.policy = name_of(options);
     plan->residency.machine = machine.name;
     plan->residency.fast_capacity = options.fast_capacity;
     const std::vector<std::uint32_t> stretch_of = residency_of(profile, workload, chosen, *plan);

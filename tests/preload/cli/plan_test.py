@@ -11,6 +11,13 @@ import unittest
 TOOL, TRACE = (os.path.abspath(path) for path in sys.argv[1:3])
 del sys.argv[1:3]
 
+# So slow that it matters where tensors of a few hundred bytes lie.
+CRAWLING = {"schema_version": 1, "measured": None, "machine": {
+    "name": "crawling", "cores": 1, "gemm": 1e11, "fault_ns": 500, "outstanding": 10, "interference": 0, "scale": 1,
+    "fast": {"read": 1e6, "write": 5e5, "latency_ns": 100, "bytes": 0},
+    "slow": {"read": 2e5, "write": 1e5, "latency_ns": 1000, "bytes": 0},
+    "move_to_fast": 1e6, "move_to_slow": 1e6}}
+
 
 class Plan(unittest.TestCase):
     def setUp(self):
@@ -66,6 +73,31 @@ class Plan(unittest.TestCase):
         self.refused(1, "damaged.trace: ", damaged)
         self.refused(2, "--min-size", TRACE, "--min-size", "many")
         self.refused(2, "TRACE", "--json")
+        self.refused(2, "--policy needs --fast", TRACE, "--policy", "autotm")
+        self.refused(2, "--mode", TRACE, "--fast", "20%", "--policy", "autotm", "--mode", "sometimes")
+
+    def test_an_integer_program_makes_a_plan_of_tiers(self):
+        program, file, machine = (self.path / name for name in ("program.lp", "plan.json", "machine.json"))
+        machine.write_text(json.dumps(CRAWLING))
+        options = (TRACE, "--min-size", "256", "--fast", "30%", "--machine", machine, "--policy", "autotm", "--gap", "0.001",
+                   "--lp", program, "-o", file, "--json")
+        result = self.plan(*options)
+        if "without a solver" in result.stderr:
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn("libcbc-dev", result.stderr)
+            self.skipTest(result.stderr.strip())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        figures = json.loads(result.stdout)
+        found, tiers = figures["autotm"], figures["tiers"]
+        self.assertEqual((found["status"], tiers["policy"]), ("optimal", "autotm-asynchronous"))
+        self.assertGreater(found["columns"], 0)
+        self.assertLessEqual(found["bound_ns"], found["objective_ns"])
+        self.assertLessEqual(tiers["simulated_step_ns"], found["sentinel_step_ns"] + 1)
+        self.assertGreaterEqual(tiers["simulated_step_ns"], tiers["all_fast_ns"] * 0.999)
+        self.assertLessEqual(tiers["fast_peak_bytes"], tiers["fast_capacity_bytes"])
+        for word in ("Minimize", "Subject To", "Bounds", "Generals", "End"):
+            self.assertIn(word, program.read_text().splitlines())
+        self.assertEqual(json.loads(file.read_text())["residency"]["policy"], "autotm-asynchronous")
 
 
 if __name__ == "__main__":

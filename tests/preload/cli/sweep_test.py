@@ -1,8 +1,11 @@
 """`hearth sweep` from outside. Arguments: the tool, tests/data/small.trace."""
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
+import xml.etree.ElementTree
 
 TOOL, TRACE = sys.argv[1:3]
 del sys.argv[1:3]
@@ -43,6 +46,21 @@ class Sweep(unittest.TestCase):
         last = figures["points"][-1]
         self.assertAlmostEqual(last["cost"], last["step_ns"]["sentinel"] / figures["all_fast_ns"], delta=0.02)
         self.assertNotIn("cost", self.figures("--points", "1")["points"][0])
+
+    def test_an_integer_program_beside_them_and_a_picture(self):
+        with tempfile.TemporaryDirectory(prefix="hearth-sweep-") as folder:
+            plot = pathlib.Path(folder, "sweep.svg")
+            result = self.sweep(TRACE, "--min-size", "256", "--points", "3", "--autotm", "--time-limit", "1",
+                                "--plot", plot, "--json")
+            if "without a solver" in result.stderr: self.skipTest(result.stderr.strip())
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for point in json.loads(result.stdout)["points"]:
+                self.assertLessEqual(point["step_ns"]["autotm-asynchronous"], point["step_ns"]["sentinel"] + 1)
+            drawing = xml.etree.ElementTree.parse(plot).getroot()
+            lines = drawing.findall("{http://www.w3.org/2000/svg}polyline")
+            self.assertEqual(len(lines), 5)
+            for line in lines: self.assertEqual(len(line.get("points").split()), 3)
+            self.assertEqual(self.sweep(TRACE, "--points", "1", "--plot", f"{folder}/no/x.svg").returncode, 1)
 
     def refused(self, status, words, *arguments):
         result = self.sweep(*arguments)
