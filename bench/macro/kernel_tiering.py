@@ -23,7 +23,7 @@ import guest_server as guests
 import runs
 
 SCHEMA_VERSION = 1
-NODES, MEMORY = "two", "128M,768M"
+NODES, MEMORY = "two", "128M,896M"
 STEPS, BATCH, PERCENT = 12, 8192, 20
 SETTLED = 6  # steps after which Hearth's plan is followed and its first moves are made; only later ones count
 BOOT_TIMEOUT = 900

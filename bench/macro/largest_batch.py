@@ -17,31 +17,32 @@ import runs
 
 SCHEMA_VERSION = 1
 KERNEL, NODES = "6.12", "two"
-SMALL, PLENTY = "128M,640M", "2G,2G"
+SMALL, PLENTY = "128M,768M", "2G,2G"
 STEPS = 6   # the plan is followed from the fifth on
-FIRST = 4096
+FIRST = 8192
 BOOT_TIMEOUT = 900
+# In the guest. Where hardly any memory is left the kernel drops code and reads it again for very long before it gives up.
+TRY_TIMEOUT = 120
 WAYS = {"bound to the fast node": False, "under Hearth": True}
 
 
 # --- in the guest ---------------------------------------------------------------------------------------------------
 
 def largest(try_batch, first):
-    """The largest batch that trains, to an eighth: (it or 0, all that were tried). `first` is known to or is likely to."""
+    """The largest batch that trains, to an eighth: 0 if none does."""
     low, high, batch = 0, None, first
-    while True:
+    while batch > 0:
         if try_batch(batch):
             low = batch
         else:
             high = batch
         if high is None:
             batch = 2 * low
-        elif low == 0 and high > 64:
-            batch = high // 2
-        elif high - low > low // 8:
+        elif high - low > low // 8 and high - low > 1:
             batch = (low + high) // 2
         else:
-            return low
+            break
+    return low
 
 
 def peak(training):
@@ -55,10 +56,10 @@ def search(task, folder, with_hearth, first):
 
     def try_batch(batch):
         free = guests.free_bytes(guests.FAST)
-        capacity = free - guests.RESERVE
+        capacity = max(guests.MIB, free - guests.RESERVE)
         settings = ["HEARTH_TIERS=numa", f"HEARTH_FAST_CAPACITY={capacity}"] if with_hearth else []
         training = server.train(batch, task["steps"], "-" if with_hearth else guests.FAST, settings,
-                                lambda pid, when: guests.anonymous_bytes(pid))
+                                lambda pid, when: guests.anonymous_bytes(pid), TRY_TIMEOUT)
         trained = training.finished(task["steps"])
         tiers = training.report.get("tiers", {})
         tried.append({"batch": batch, "trained": trained, "out_of_memory": training.out_of_memory,
@@ -116,7 +117,7 @@ def problems(results, reference, steps):
             yield f"{way}: batch {best['batch']} has the losses {best['losses']}, not {plenty}"
         elif float.fromhex(plenty[-1]) >= float.fromhex(plenty[0]):
             yield f"{way}: the loss does not fall: {plenty}"
-        if any(not each["trained"] and not each["out_of_memory"] for each in result["tried"]):
+        if any(not (each["trained"] or each["out_of_memory"] or each["out_of_time"]) for each in result["tried"]):
             yield f"{way}: a batch ended for another reason than memory"
     hearth = trained_at_largest(results["under Hearth"])
     if hearth and not (hearth["backend"] == "numa" and 0 < hearth["fast_peak"] <= hearth["capacity"]):

@@ -97,8 +97,11 @@ void bind_to(const std::string& node) {
   }
 }
 
+// Where memory ends it is the child that ends.
+void set_oom_score(int score) { std::ofstream("/proc/self/oom_score_adj") << score; }
+
 [[noreturn]] void train_as_told(const std::string& told) {
-  std::ofstream("/proc/self/oom_score_adj") << 1000;  // if memory ends it is this process that ends
+  set_oom_score(1000);
   std::istringstream words(told);
   std::int64_t batch = 0;
   int steps = 0;
@@ -121,6 +124,7 @@ void bind_to(const std::string& node) {
 }  // namespace
 
 int main() {
+  set_oom_score(-1000);
   // Where memory is short the children's code would otherwise be dropped and read again and again, before memory ends.
   if (::mlockall(MCL_CURRENT) != 0) std::perror("mlockall");
   for (std::string told; read_line(told);) {
