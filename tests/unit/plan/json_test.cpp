@@ -91,7 +91,14 @@ Plan tiered() {
   residency.prediction = {
       .step_ns = 1, .all_fast_ns = 2, .all_slow_ns = 3, .stall_ns = 4, .fast_peak = 5, .fast_average = 6};
   ClassAccount of_class;
-  of_class.stake = {.bytes = 1, .gain_ns = 2, .possible_ns = 3, .moved_bytes = 4, .lane_ns = 5, .fast_average = 6};
+  of_class.stake = {.bytes = 1,
+                    .gain_ns = 2,
+                    .possible_ns = 3,
+                    .moved_bytes = 4,
+                    .lane_ns = 5,
+                    .fast_average = 6,
+                    .fast_most = 7,
+                    .windows = {}};
   of_class.lifetime = profile::Lifetime::persistent;
   of_class.bytes_by_reason = {1, 2, 3, 4, 5, 6, 7, 8};
   TensorAccount tensor;

@@ -112,7 +112,14 @@ TEST_F(JsonReport, HoldsWhyTensorsLieWhereTheyDo) {
   residency.stretches = {{}, {.of = plan::Stretch::Of::resident, .bytes = 8192}};
   residency.moves = {{.stretch = 1, .to = tier::Tier::slow, .at = 2, .due = 5, .ns = 77, .wait = true}};
   plan::ClassAccount of_class;
-  of_class.stake = {.bytes = 8192, .gain_ns = 5, .possible_ns = 6, .moved_bytes = 7, .lane_ns = 8, .fast_average = 9};
+  of_class.stake = {.bytes = 8192,
+                    .gain_ns = 5,
+                    .possible_ns = 6,
+                    .moved_bytes = 7,
+                    .lane_ns = 8,
+                    .fast_average = 9,
+                    .fast_most = 0,
+                    .windows = {}};
   of_class.bytes_by_reason[static_cast<std::size_t>(plan::Reason::moves)] = 8192;
   plan::TensorAccount tensor;
   tensor.stake.windows = {{0, 2}, {6, 9}};
