@@ -3,6 +3,7 @@
 `boot` starts a guest that runs the same program again, with --in-guest; everything else is for there. The trainings are
 children of hearth_serve (tests/numa/serve.cpp), which has PyTorch loaded. It and Python lie on the slow node, where there
 is room, so that the fast node is left to the trainings."""
+import argparse
 import ctypes
 import json
 import os
@@ -14,7 +15,9 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+import runs
+
+PROJECT = runs.PROJECT
 FAST, SLOW = 0, 1
 MIB = 1 << 20
 PAGE = 4096
@@ -25,6 +28,35 @@ RESERVE = 20 * MIB
 
 
 # --- outside --------------------------------------------------------------------------------------------------------
+
+def options(description):
+    """A parser with what both programs take."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", type=pathlib.Path, default=PROJECT / "build" / "lib" / "libhearth.so")
+    parser.add_argument("--server", type=pathlib.Path, help="default bin/hearth_serve beside the library's folder")
+    parser.add_argument("--json", metavar="OUT")
+    parser.add_argument("--markdown", metavar="OUT")
+    parser.add_argument("--in-guest", metavar="FOLDER", help=argparse.SUPPRESS)
+    return parser
+
+
+def parsed(parser):
+    arguments = parser.parse_args()
+    arguments.library = arguments.library.resolve()
+    arguments.server = arguments.server or arguments.library.parent.parent / "bin" / "hearth_serve"
+    return arguments
+
+
+def tell(arguments, text, document, found):
+    """Prints and writes what came of it. The exit status: 1 if problems were found."""
+    print(text)
+    if arguments.markdown:
+        pathlib.Path(arguments.markdown).write_text(text + "\n", encoding="utf-8")
+    runs.save(arguments.json, document)
+    for each in found:
+        runs.progress(each)
+    return 1 if found else 0
+
 
 def boot(program, task, kernel, nodes, memory, timeout):
     """Runs `program --in-guest FOLDER`, which finds FOLDER/task.json and writes FOLDER/results.json, and returns these."""

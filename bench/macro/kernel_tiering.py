@@ -11,7 +11,6 @@ and prints, as Markdown, the bytes on each node after the forward pass, where mo
 moved pages for each step. Losses must be the same, bit for bit. No times: the guest is emulated.
 
 docs/benchmarks.md explains the columns."""
-import argparse
 import json
 import mmap
 import os
@@ -203,22 +202,15 @@ def problems(results):
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", type=pathlib.Path, default=runs.PROJECT / "build" / "lib" / "libhearth.so")
-    parser.add_argument("--server", type=pathlib.Path, help="default bin/hearth_serve beside the library's folder")
+    parser = guests.options(__doc__)
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--steps", type=int, default=STEPS, help=f"of each training, more than {SETTLED}")
     parser.add_argument("--percent", type=int, default=PERCENT, help="of the peak that is free on the fast node")
     parser.add_argument("--demotion", action="store_true",
                         help="instead: in which guests the kernel demotes at all, kernels and nodes")
-    parser.add_argument("--json", metavar="OUT")
-    parser.add_argument("--markdown", metavar="OUT")
-    parser.add_argument("--in-guest", metavar="FOLDER", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = guests.parsed(parser)
     if arguments.steps <= SETTLED:
         parser.error(f"--steps: more than {SETTLED}")
-    arguments.library = arguments.library.resolve()
-    arguments.server = arguments.server or arguments.library.parent.parent / "bin" / "hearth_serve"
     return arguments
 
 
@@ -239,13 +231,7 @@ def main():
         text = (f"Peak {mib(results['peak'])} MiB, fast node {mib(results['capacity'])} MiB for tensors\n\n"
                 f"{table(results)}")
         found = list(problems(results))
-    print(text)
-    if arguments.markdown:
-        pathlib.Path(arguments.markdown).write_text(text + "\n", encoding="utf-8")
-    runs.save(arguments.json, {"schema_version": SCHEMA_VERSION, "memory": MEMORY, "results": results})
-    for each in found:
-        runs.progress(each)
-    return 1 if found else 0
+    return guests.tell(arguments, text, {"schema_version": SCHEMA_VERSION, "memory": MEMORY, "results": results}, found)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ what the fast node has free, and no more, and the rest is slow. The largest batc
 bisection to an eighth, and must then have the losses of a plain run in a guest with plenty of memory, bit for bit.
 
 docs/benchmarks.md says what of this is emulated."""
-import argparse
 import os
-import pathlib
 import sys
 
 import guest_server as guests
@@ -144,19 +142,11 @@ def table(results, reference):
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", type=pathlib.Path, default=runs.PROJECT / "build" / "lib" / "libhearth.so")
-    parser.add_argument("--server", type=pathlib.Path, help="default bin/hearth_serve beside the library's folder")
+    parser = guests.options(__doc__)
     parser.add_argument("--memory", default=SMALL, help="of the fast node and the slow one (default %(default)s)")
     parser.add_argument("--first", type=int, default=FIRST, help="batch to begin with (default %(default)s)")
     parser.add_argument("--steps", type=int, default=STEPS, help="of each training (default %(default)s)")
-    parser.add_argument("--json", metavar="OUT")
-    parser.add_argument("--markdown", metavar="OUT")
-    parser.add_argument("--in-guest", metavar="FOLDER", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    arguments.library = arguments.library.resolve()
-    arguments.server = arguments.server or arguments.library.parent.parent / "bin" / "hearth_serve"
-    return arguments
+    return guests.parsed(parser)
 
 
 def main():
@@ -171,16 +161,10 @@ def main():
     reference = guests.boot(__file__, {**task, "do": "reference", "batches": batches}, KERNEL, NODES, PLENTY,
                             BOOT_TIMEOUT)
     text = table(results, reference)
-    print(text)
-    if arguments.markdown:
-        pathlib.Path(arguments.markdown).write_text(text + "\n", encoding="utf-8")
-    runs.save(arguments.json, {"schema_version": SCHEMA_VERSION, "kernel": KERNEL, "memory": arguments.memory,
-                               "plenty": PLENTY, "steps": arguments.steps, "cpus_here": os.cpu_count(),
-                               "results": results, "reference": reference})
-    found = list(problems(results, reference, arguments.steps))
-    for each in found:
-        runs.progress(each)
-    return 1 if found else 0
+    document = {"schema_version": SCHEMA_VERSION, "kernel": KERNEL, "memory": arguments.memory,
+                "plenty": PLENTY, "steps": arguments.steps, "cpus_here": os.cpu_count(),
+                "results": results, "reference": reference}
+    return guests.tell(arguments, text, document, list(problems(results, reference, arguments.steps)))
 
 
 if __name__ == "__main__":
