@@ -12,10 +12,9 @@ namespace {
 using simulate::Object;
 using simulate::Use;
 using simulate::Workload;
+using tier::time_of;
 
 constexpr double kPage = 4096;
-
-double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
 
 struct Use1 {
   std::uint32_t op = 0;

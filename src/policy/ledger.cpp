@@ -11,8 +11,7 @@ namespace {
 using simulate::Op;
 using simulate::Use;
 using tier::Tier;
-
-double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
+using tier::time_of;
 
 plan::FastKind kind_of(profile::Lifetime lifetime) {
   switch (lifetime) {

@@ -6,7 +6,7 @@
 namespace hearth::policy {
 namespace {
 
-double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
+using tier::time_of;
 
 constexpr double kNever = 1e300;
 

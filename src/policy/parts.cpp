@@ -8,10 +8,9 @@ namespace {
 using simulate::Object;
 using simulate::Use;
 using simulate::Workload;
+using tier::time_of;
 
 constexpr std::uint64_t kPage = 4096;
-
-double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
 
 class Maker {
  public:

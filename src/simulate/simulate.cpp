@@ -7,8 +7,7 @@ namespace hearth::simulate {
 namespace {
 
 using tier::Tier;
-
-double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
+using tier::time_of;
 
 double traffic_ns(const Workload& workload, const tier::Machine& machine, const Op& op, std::span<const float> slow) {
   double traffic = 0;

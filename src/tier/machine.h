@@ -37,6 +37,9 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// ns that so many bytes take; none where the speed is not known.
+constexpr double time_of(double bytes, double bandwidth) { return bandwidth > 0 ? bytes / bandwidth * 1e9 : 0; }
+
 // Scattered reads of single cache lines per second, of all cores together, that the latency of one tier allows. (No
 // tier reads more than its bandwidth, which the caller sees to.)
 constexpr double gathers_per_second(const Machine& machine, const Speed& tier) {
