@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "policy/fill.h"
 #include "policy/improve.h"
 #include "policy/placing.h"
 
@@ -180,6 +181,7 @@ Chosen search(const Workload& workload, const tier::Machine& machine, const Grid
   }
   best->drop_clean();
   improve(*best, options.tries);
+  fill(*best);
   return {best->step_ns(), best->pool(), best->op_times(), best->placements()};
 }
 

@@ -10,7 +10,7 @@
 //   - In each round parts are placed by what they save for what they take, into room that they really find, so that
 //     every round ends with a schedule that keeps capacity and bandwidth. The best round counts.
 //   - What that leaves to be gained by placing some parts in another order is looked for at last (improve.h), when what
-//     is clean goes back for free where the machine keeps copies.
+//     is clean goes back for free where the machine keeps copies. Room that nobody gains by is filled (fill.h).
 //   - What a part saves depends on the others: an op with one slow operand left is as slow as that makes it. So savings
 //     are reckoned anew as a part comes to the head of the queue.
 //

@@ -147,6 +147,21 @@ TEST(Sentinel, EverythingFitsAndNothingFits) {
   EXPECT_TRUE(none.moves.empty());
 }
 
+// Ops that compute for longer than their memory takes gain nothing by it; what is allowed is used all the same.
+TEST(Sentinel, RoomThatNobodyGainsByIsFilled) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    Workload workload = simulate::make_workload(training(8, seed), {});
+    for (simulate::Op& op : workload.ops) op.self_ns = 1e9;
+    const double capacity = peak_of(workload) * 0.3;
+    const simulate::Schedule schedule = schedule_sentinel(workload, machine(), capacity);
+    const simulate::Outcome outcome = simulate::simulate(workload, machine(), schedule);
+    EXPECT_NEAR(outcome.step_ns, simulate::all_fast_ns(workload, machine()), 1) << seed;
+    EXPECT_TRUE(schedule.moves.empty()) << seed;
+    EXPECT_GT(static_cast<double>(outcome.fast_peak), capacity * 0.6) << seed;
+    EXPECT_LE(static_cast<double>(outcome.fast_peak), capacity + 4096) << seed;
+  }
+}
+
 // What the policy is for: less time than what users have today, on every one of these.
 TEST(Sentinel, IsQuickerThanWhatUsersHave) {
   double ours_of_best = 0;
