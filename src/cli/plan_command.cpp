@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "autotm/autotm.h"
 #include "cli/autotm_policy.h"
+#include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
@@ -33,6 +35,8 @@ struct Options {
   std::string machine;  // of the two tiers
   std::string policy = "sentinel";
   autotm::Options autotm;
+  double step_ns = 0;        // of an iteration that is not profiled
+  std::uint32_t beside = 0;  // process
   bool json = false;
 };
 
@@ -150,6 +154,7 @@ Result<plan::Plan> made_plan(const Options& options, const profile::Profile& pro
   policy::TierOptions tiers;
   tiers.fast_capacity = capacity_of(options.fast, profile);
   tiers.plan = options.plan;
+  tiers.step_ns = options.step_ns;
   if (options.policy == "tier-queue") tiers.policy = policy::Policy::tier_queue;
   const policy::Scheduler autotm = autotm_policy(options.autotm, facts);
   if (options.policy == "autotm") tiers.other = &autotm;
@@ -172,6 +177,7 @@ std::string tiers_text(const plan::Residency& residency) {
 
 void make(const Options& options) {
   if (options.policy != "sentinel" && options.fast.empty()) fail(kUsage, "--policy needs --fast");
+  if (options.beside != 0) end_with_process(options.beside, std::filesystem::path(options.output).parent_path());
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
   const profile::Profile profile =
@@ -218,6 +224,9 @@ void add_plan(CLI::App& app) {
       ->check(CLI::IsMember({"sentinel", "tier-queue", "autotm"}));
   add_autotm_options(*command, options->autotm);
   command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
+  command->add_option("--step-ns", options->step_ns, "what an iteration takes with everything fast, if not as traced")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--beside", options->beside)->group("");  // the training that asked (HEARTH_AUTOTM)
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(

@@ -22,6 +22,11 @@
     "pages = also sampled pages of large tensors")                                                                     \
   X(plan, HEARTH_PLAN, Path, "", "",                                                                                   \
     "follow the plan in this file from the first iteration on; off = never place tensors by plan")                     \
+  X(trials, HEARTH_TRIALS, Bool, "1", "",                                                                              \
+    "measure plans in real steps and keep the quickest, or none; 0 follows the first one")                             \
+  X(autotm, HEARTH_AUTOTM, Integer, "0", "0..86400",                                                                   \
+    "seconds for which hearth plan --policy autotm, beside the training and of the lowest priority, may solve for a "  \
+    "better plan, which is then tried; 0 = not at all")                                                                \
   X(profile_at, HEARTH_PROFILE_AT, Integer, "0", "0..1000000000",                                                      \
     "profile this iteration, counted from 0; 0, the default, chooses one that repeats its predecessors")               \
   X(min_size, HEARTH_MIN_SIZE, Size, "16K", "0..1T", "smaller tensors stay with the C library's allocator")            \

@@ -81,16 +81,16 @@ void write_planned_moves(JsonWriter& json, const plan::Residency& residency, con
   const std::size_t count = std::min(residency.moves.size(), kMoves);
   json.key("moves").begin_object();
   json.key("columns").begin_array();
-  write_columns(
-      json, {"stretch", "bytes", "to", "at", "due", "foreseen_ns", "wait", "asked", "late", "late_ns", "latest_ns"});
+  write_columns(json, {"stretch", "bytes", "to", "clean", "at", "due", "foreseen_ns", "wait", "asked", "late",
+                       "late_ns", "latest_ns"});
   json.end_array().key("rows").begin_array();
   for (std::size_t i = 0; punctuality != nullptr && i < count; ++i) {
     const plan::Move& move = residency.moves[i];
     const Punctuality& went = punctuality[i];
     json.begin_array();
     json.value(move.stretch).value(residency.stretches[move.stretch].bytes);
-    json.value(move.to == tier::Tier::fast ? "fast" : "slow").value(move.at).value(move.due).value(move.ns);
-    json.value(move.wait);
+    json.value(move.to == tier::Tier::fast ? "fast" : "slow").value(move.clean).value(move.at).value(move.due);
+    json.value(move.ns).value(move.wait);
     for (const auto* figure : {&went.asked, &went.late, &went.late_ns, &went.latest_ns}) {
       json.value(figure->load(std::memory_order_relaxed));
     }

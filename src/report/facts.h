@@ -51,9 +51,11 @@ struct PlanFacts {
 
 // Plans measured in real steps, and which of them stayed (runtime/trials.h).
 struct TrialFacts {
-  static constexpr std::uint32_t kRows = 4;
+  static constexpr std::uint32_t kRows = 6;
 
-  enum class What : std::uint8_t { planned, as_measured, slower_moves, no_plan };
+  enum class What : std::uint8_t { planned, as_measured, slower_moves, no_plan, planned_again, autotm };
+  // HEARTH_AUTOTM: not asked for; solving; its plan is among the rows; there is none, and a degradation says why.
+  enum class Autotm : std::uint8_t { off, solving, arrived, failed };
   struct Row {
     What what = What::planned;
     std::uint64_t step_ns = 0;      // median; 0 = being measured
@@ -63,8 +65,10 @@ struct TrialFacts {
   Row rows[kRows];
   std::uint32_t count = 0;
   std::uint64_t converged_at = 0;  // iteration; 0 = it has not
+  Autotm autotm = Autotm::off;
 };
 const char* trial_name(TrialFacts::What what);
+const char* autotm_name(TrialFacts::Autotm state);
 
 struct ProfiledIteration {
   bool present = false;

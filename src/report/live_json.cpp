@@ -108,6 +108,7 @@ void write_plan(JsonWriter& json, const PlanFacts& plan) {
 void write_trials(JsonWriter& json, const TrialFacts& trials) {
   json.key("trials").begin_object();
   json.member("converged_at", trials.converged_at);
+  json.member("autotm", autotm_name(trials.autotm));
   json.key("measured").begin_array();
   for (std::uint32_t i = 0; i < trials.count; ++i) {
     const TrialFacts::Row& row = trials.rows[i];
@@ -180,10 +181,28 @@ const char* trial_name(TrialFacts::What what) {
       return "as measured";
     case TrialFacts::What::slower_moves:
       return "slower moves";
+    case TrialFacts::What::planned_again:
+      return "as before";
+    case TrialFacts::What::autotm:
+      return "autotm";
     case TrialFacts::What::no_plan:
       break;
   }
   return "no plan";
+}
+
+const char* autotm_name(TrialFacts::Autotm state) {
+  switch (state) {
+    case TrialFacts::Autotm::solving:
+      return "solving";
+    case TrialFacts::Autotm::arrived:
+      return "arrived";
+    case TrialFacts::Autotm::failed:
+      return "failed";
+    case TrialFacts::Autotm::off:
+      break;
+  }
+  return "off";
 }
 
 void write_live(JsonWriter& json, const LiveFacts& live) {

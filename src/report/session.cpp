@@ -118,8 +118,8 @@ void prepare_again(Session& session) {
   session.prepared.store(new Prepared(prepare(session.facts, session.profile)), std::memory_order_release);
 }
 
-void write_trace_file(Session& session, std::span<const hearth_event> events, const std::vector<std::string>& names) {
-  if (session.trace_path.empty()) return;
+Result<void> write_trace_to(const Session& session, const std::string& path, std::span<const hearth_event> events,
+                            const std::vector<std::string>& names, bool replace) {
   profile::TraceInfo info;
   info.hearth_version = session.facts.version;
   info.torch_version = session.facts.torch_version;
@@ -130,8 +130,12 @@ void write_trace_file(Session& session, std::span<const hearth_event> events, co
   info.unix_ns = os::unix_ns();
   info.iteration = session.facts.live.profiled.number;
   info.thresholds = session.thresholds;
-  const Result<void> written = profile::write_trace(session.trace_path, info, names, events,
-                                                    session.facts.live.profiled.dropped_events, session.trace_owned);
+  return profile::write_trace(path, info, names, events, session.facts.live.profiled.dropped_events, replace);
+}
+
+void write_trace_file(Session& session, std::span<const hearth_event> events, const std::vector<std::string>& names) {
+  if (session.trace_path.empty()) return;
+  const Result<void> written = write_trace_to(session, session.trace_path, events, names, session.trace_owned);
   if (!written) log::warn("HEARTH_TRACE: ", written.error());
   session.trace_owned = session.trace_owned || bool(written);
 }
@@ -173,6 +177,16 @@ void conclude(Session& session, std::span<const hearth_event> events, const Live
     prepare_again(session);
     publish(session, live);
   });
+}
+
+bool save_trace(const Session& session, std::span<const hearth_event> events, const char* path) noexcept {
+  bool saved = false;
+  guarded("writing a trace", [&] {
+    const Result<void> written = write_trace_to(session, path, events, copy_names(*session.inputs.names), false);
+    if (!written) log::warn(written.error());
+    saved = bool(written);
+  });
+  return saved;
 }
 
 int publish(Session& session, const LiveFacts& live) noexcept {

@@ -34,6 +34,9 @@ Session* open_session(const SessionInputs& inputs) noexcept;
 // Builds the profile from the events of the profiled iteration, writes the trace file and the report.
 void conclude(Session& session, std::span<const hearth_event> events, const LiveFacts& live) noexcept;
 
+// Writes the events of the last conclude() as a trace file; false after one line of why not.
+bool save_trace(const Session& session, std::span<const hearth_event> events, const char* path) noexcept;
+
 // Writes the report where HEARTH_REPORT says. 0, or an errno value; ENOENT if no report was asked for.
 int publish(Session& session, const LiveFacts& live) noexcept;
 

@@ -11,6 +11,7 @@
 #include "platform/os_clock.h"
 #include "platform/os_process.h"
 #include "report/session.h"
+#include "runtime/planner.h"
 #include "runtime/query.h"
 #include "runtime/runtime.h"
 #include "runtime/state.h"
@@ -207,6 +208,11 @@ void conclude_profile() {
   }
 }
 
+bool save_trace(const char* path) {
+  const report::Session* open = session.load(std::memory_order_acquire);
+  return open != nullptr && report::save_trace(*open, g.log.events(), path);
+}
+
 const profile::Profile* made_profile() {
   const report::Session* open = session.load(std::memory_order_acquire);
   return open != nullptr ? report::made_profile(*open) : nullptr;
@@ -255,6 +261,7 @@ void finish() {
             "let the program run longer, or mark its iterations (hearth.iteration())");
   }
   explain_missing_profile();
+  planner_end();
   report::finish(*open, live_facts("exit"));
 }
 

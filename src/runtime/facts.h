@@ -16,6 +16,8 @@ void degrade(const char* what, const char* cause, const char* cure);
 void open_outcome(const char* adapter_absent);
 // The profiled iteration closed: builds its profile, writes trace and report.
 void conclude_profile();
+// While the events of the profiled iteration are there, after conclude_profile: writes them as a trace.
+bool save_trace(const char* path);
 // Of the last profiled iteration; null if there is none.
 const profile::Profile* made_profile();
 // Median duration of the last unprofiled iterations, ns; 0 if none.

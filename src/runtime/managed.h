@@ -125,7 +125,9 @@ void managed_iteration_closed(const StepTime& step, const iteration::Closed& clo
 // A plan made anew from the same profile takes the place of the one that is followed (policy/tiered_plan.h). False if
 // there is none.
 bool replan(std::uint64_t step_ns, double slower_moves);
-// One that was followed before takes its place again.
+// Another plan for the iterations that the present one is for; null if there is no room for it.
+FollowedPlan* add_alike(const plan::Sequence& sequence);
+// One that was followed before, or was added, takes the place of the present one.
 void follow_again(FollowedPlan& plan);
 // Nobody follows the plan until follow_again.
 void pause_managed();

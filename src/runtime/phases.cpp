@@ -9,6 +9,7 @@
 #include "runtime/choice.h"
 #include "runtime/facts.h"
 #include "runtime/perf.h"
+#include "runtime/planner.h"
 #include "runtime/start.h"
 #include "runtime/state.h"
 
@@ -233,6 +234,7 @@ void iteration_closed() {
   } else {
     trials_step(step.ns, step.own_ns, false);
   }
+  planner_look(now_ns);
   discard_idle_arena();
   if (profiling()) {
     end_profile(closed, now_ns);

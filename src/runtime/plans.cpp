@@ -11,6 +11,7 @@
 #include "runtime/facts.h"
 #include "runtime/managed.h"
 #include "runtime/phases.h"
+#include "runtime/planner.h"
 #include "runtime/state.h"
 #include "runtime/tier_facts.h"
 #include "runtime/tiers.h"
@@ -188,7 +189,7 @@ void adopt_profile(const iteration::Closed& closed) {
   char why[256] = "";
   set_profiled_peak(profile->peak_bytes);
   const plan::Sequence* sequence = make_sequence(*profile, g.profile.normal_ns, 1, why, sizeof why);
-  adopt(sequence, closed.signature, why);
+  if (adopt(sequence, closed.signature, why)) planner_begin();
 }
 
 void adopt_file() {
@@ -326,11 +327,13 @@ bool replan(std::uint64_t step_ns, double slower_moves) {
   if (profile == nullptr || former == nullptr) return false;
   char why[256] = "";
   const plan::Sequence* sequence = make_sequence(*profile, step_ns, slower_moves, why, sizeof why);
-  FollowedPlan* made = sequence != nullptr ? add_plan(*sequence, former->signature) : nullptr;
+  FollowedPlan* made = sequence != nullptr ? add_alike(*sequence) : nullptr;
   if (made == nullptr) return false;
   follow_again(*made);
   return true;
 }
+
+FollowedPlan* add_alike(const plan::Sequence& sequence) { return add_plan(sequence, g.managed.plan->signature); }
 
 void follow_again(FollowedPlan& plan) {
   Managed& m = g.managed;

@@ -21,6 +21,7 @@
 #include "runtime/emulation.h"
 #include "runtime/lateness.h"
 #include "runtime/managed.h"
+#include "runtime/planner.h"
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
 #include "runtime/trials.h"
@@ -117,6 +118,7 @@ struct Runtime {
   Tiers tiers{};
   Residence residence{};
   Trials trials{};
+  Planner planner{};
   Waits waits{};
   Lateness lateness{};
 

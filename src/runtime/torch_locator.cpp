@@ -145,14 +145,14 @@ int search_object(dl_phdr_info* info, std::size_t, void* out) {
   return 1;
 }
 
+}  // namespace
+
 std::string_view own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&locate_torch), &info) == 0 || info.dli_fname == nullptr) return {};
   const std::string_view folder = folder_of(info.dli_fname);
   return folder.empty() ? std::string_view(".") : folder;
 }
-
-}  // namespace
 
 TorchFound locate_torch() {
   TorchFound found;

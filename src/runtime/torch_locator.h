@@ -1,6 +1,8 @@
 // Finds the PyTorch of this process: its C10 library, version and allocator flags. Uses the loader only (no Python).
 #pragma once
 
+#include <string_view>
+
 #include "runtime/state.h"
 
 namespace hearth::runtime {
@@ -13,6 +15,8 @@ struct TorchFound {
 };
 
 TorchFound locate_torch();
+// Where libhearth.so lies.
+std::string_view own_folder();
 // Fills the allocator's entry points and flags from the library at found.c10_path. False: no alloc_cpu there.
 bool resolve_allocator(const TorchFound& found, TorchAllocator& out);
 // A function of that library; null if absent.

@@ -1,6 +1,7 @@
 #include "runtime/trials.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -24,12 +25,17 @@ constexpr std::uint64_t kUnforeseen = 3;   // longer than foreseen
 constexpr std::uint64_t kSuspicious = 10;  // longer than before the plan
 constexpr double kSlowerMoves = 1.3;       // than the machine's: a plan with more time for each
 
-std::uint64_t median(const std::uint64_t* values) {
+// The one that so many are less than.
+std::uint64_t ranked(const std::uint64_t* values, std::uint32_t rank) {
   std::uint64_t sorted[Trials::kSteps];
   std::copy_n(values, Trials::kSteps, sorted);
-  std::nth_element(sorted, sorted + Trials::kSteps / 2, sorted + Trials::kSteps);
-  return sorted[Trials::kSteps / 2];
+  std::nth_element(sorted, sorted + rank, sorted + Trials::kSteps);
+  return sorted[rank];
 }
+
+std::uint64_t median(const std::uint64_t* values) { return ranked(values, Trials::kSteps / 2); }
+std::uint64_t lower_quartile(const std::uint64_t* values) { return ranked(values, Trials::kSteps / 4); }
+std::uint64_t upper_quartile(const std::uint64_t* values) { return ranked(values, Trials::kSteps * 3 / 4); }
 
 std::uint64_t percent(std::uint64_t value, std::uint64_t hundredths) { return value / 100 * hundredths; }
 
@@ -70,6 +76,11 @@ bool may_do_without() {
 // Starts the next trial that there is a reason for.
 void go_on(std::uint64_t own_ns) {
   Trials& t = g.trials;
+  if (t.offered != nullptr) {
+    follow_again(*std::exchange(t.offered, nullptr));
+    t.stage = Stage::settling;
+    return add_row(What::autotm);
+  }
   const bool tiers = residency().present();
   const bool own_is_known = tiers && g.tiers.emulating && t.reckoned_ns != 0;  // on nodes, slow memory is part of it
   const bool other_time = own_is_known && difference(own_ns, t.reckoned_ns) > percent(t.reckoned_ns, kOtherTime);
@@ -102,9 +113,11 @@ void plan_measured() {
   const std::uint64_t own_ns = median(t.own_ns);
   // One that knows the times foresees more rightly, so it need only be as quick.
   const bool as_quick = row.what == What::as_measured && row.step_ns <= t.best_ns + percent(t.best_ns, kQuicker);
-  if (t.best == nullptr || as_quick || row.step_ns + percent(t.best_ns, kQuicker) <= t.best_ns) {
+  const bool present = t.best == nullptr || row.what == What::planned_again;
+  if (present || as_quick || row.step_ns + percent(t.best_ns, kQuicker) <= t.best_ns) {
     t.best = g.managed.plan;
     t.best_ns = row.step_ns;
+    t.quick_ns = lower_quartile(t.step_ns);
     keep_only(t.facts.count - 1);
     return go_on(own_ns);
   }
@@ -112,12 +125,20 @@ void plan_measured() {
   go_on(t.reckoned_ns);
 }
 
+// The times with the plan and without hardly overlap: noise of the machine has no plan left for good.
+bool quicker_without() {
+  const Trials& t = g.trials;
+  const TrialFacts::Row& row = t.facts.rows[t.facts.count - 1];
+  return row.step_ns + percent(t.best_ns, kWithout) <= t.best_ns && t.slow_without_ns < t.quick_ns;
+}
+
 void no_plan_measured() {
   Trials& t = g.trials;
   TrialFacts::Row& row = t.facts.rows[t.facts.count - 1];
   row.step_ns = median(t.step_ns);
+  t.slow_without_ns = upper_quartile(t.step_ns);
   follow_again(*t.best);
-  if (row.step_ns + percent(t.best_ns, kWithout) > t.best_ns) return converge();
+  if (!quicker_without()) return converge();
   t.stage = Stage::settling_again;
 }
 
@@ -126,7 +147,8 @@ void again_measured() {
   Trials& t = g.trials;
   const TrialFacts::Row& row = t.facts.rows[t.facts.count - 1];
   t.best_ns = std::min(t.best_ns, median(t.step_ns));
-  if (row.step_ns + percent(t.best_ns, kWithout) > t.best_ns) return converge();
+  t.quick_ns = std::min(t.quick_ns, lower_quartile(t.step_ns));
+  if (!quicker_without()) return converge();
   pause_managed();
   keep_only(t.facts.count - 1);
   text::Buffer<sizeof(Degradation::cause)> cause;
@@ -142,7 +164,7 @@ void trials_begin() {
   Trials& t = g.trials;
   const bool several = t.stage != Stage::idle;
   const bool rival = g.tiers.on && g.knobs.policy != config::PolicyName::sentinel;
-  t.stage = several || rival ? Stage::done : Stage::settling;
+  t.stage = several || rival || !g.knobs.trials ? Stage::done : Stage::settling;
   if (t.stage == Stage::done) return;
   t.reckoned_ns = g.profile.normal_ns;
   add_row(What::planned);
@@ -168,6 +190,20 @@ void trials_step(std::uint64_t step_ns, std::uint64_t own_ns, bool on_plan) {
   no_plan_measured();
 }
 
-void trials_end() { g.trials.stage = Stage::done; }
+bool trials_over() { return g.trials.stage == Stage::done; }
+
+void trials_offer(const plan::Sequence& sequence) {
+  Trials& t = g.trials;
+  t.offered = add_alike(sequence);
+  if (t.offered == nullptr) return;
+  t.stage = Stage::measuring;
+  t.count = 0;
+  add_row(What::planned_again);
+}
+
+void trials_end() {
+  g.trials.stage = Stage::done;
+  g.trials.offered = nullptr;
+}
 
 }  // namespace hearth::runtime

@@ -7,9 +7,10 @@
 //                 section 4: case 3, out of time).
 //   no plan       Steps take longer than the simulator foresees for first touch, or, on one tier, than they took before
 //                 the plan: the plan is left for as many steps, and for good if those are quicker than the ones before
-//                 and the ones after, on the plan again.
+//                 and the ones after, on the plan again: in the middle and, but for a quarter of each, all of them.
+//   autotm        One has come from the planner (planner.h): the present plan is measured anew, and then that one.
 // Then it has converged, which the log and the report say. A loop of several shapes is not tried: its steps cannot be
-// compared.
+// compared. HEARTH_TRIALS=0: nothing is.
 //
 // By the thread that runs the iterations, between two of them. Making a plan allocates, nothing else does.
 #pragma once
@@ -17,6 +18,10 @@
 #include <cstdint>
 
 #include "report/facts.h"
+
+namespace hearth::plan {
+struct Sequence;
+}
 
 namespace hearth::runtime {
 
@@ -33,8 +38,11 @@ struct Trials {
   std::uint64_t step_ns[kSteps] = {};  // as they took
   std::uint64_t own_ns[kSteps] = {};   // without what was charged and waited for
   std::uint64_t reckoned_ns = 0;       // own time that the plan was made with
+  FollowedPlan* offered = nullptr;     // to be tried next
   FollowedPlan* best = nullptr;        // of the plans measured
   std::uint64_t best_ns = 0;
+  std::uint64_t quick_ns = 0;         // a quarter of the best one's steps took less
+  std::uint64_t slow_without_ns = 0;  // a quarter of those without a plan took more
   report::TrialFacts facts;
 };
 
@@ -44,6 +52,10 @@ void trials_begin();
 void trials_settled();
 // A step is over, managed or not.
 void trials_step(std::uint64_t step_ns, std::uint64_t own_ns, bool on_plan);
+// None is under way.
+bool trials_over();
+// One from elsewhere (planner.h), for the iterations of the plan that is followed: both are measured.
+void trials_offer(const plan::Sequence& sequence);
 // The plan was left for another reason.
 void trials_end();
 

@@ -117,6 +117,7 @@ def main():
                 command = [*words.split(), str(case.steps), str(PAUSE_AFTER)]
                 job = guest.Job(f"{label}, {case.name}", command, where=[options.where, "ranges"],
                                 environment={"LD_PRELOAD": ":".join(preload), "HEARTH_TIERS": "numa",
+                                             "HEARTH_TRIALS": "0",  # of times; the guest's are QEMU's
                                              "HEARTH_REPORT": str(report), **settings,
                                              "FAILING_MOVES_AFTER": str(TRIES_AT_START),
                                              "FAILING_MOVES_TOLD": str(report.with_suffix(".told"))})

@@ -123,7 +123,8 @@ def nodes():
     return [path.name for path in Path("/sys/devices/system/node").glob("node[0-9]*")]
 
 
-EMULATED = {(policy, capacity): dict(HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY=capacity)
+EMULATED = {(policy, capacity): dict(HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY=capacity,
+                                     HEARTH_TRIALS="0")
             for policy in POLICIES for capacity in CAPACITIES}
 MISTAKES = {
     "machine": dict(HEARTH_TIERS="emulated", HEARTH_MACHINE="/nonexistent"),
@@ -206,9 +207,13 @@ class Emulated(Tiers):
                 self.assertEqual("foreseen" in tiers, policy in ("sentinel", "tier-queue"), tiers)
 
     def test_what_was_only_read_since_its_fetch_is_dropped(self):
+        """By the plan, which is one of times that were measured: a step in the middle of other work may have no such move."""
         for policy, capacity in EMULATED:
             tiers = self.tiers(policy, capacity)
-            self.assertEqual(tiers["dropped_clean_bytes"] > 0, policy == "sentinel", tiers)
+            moves = tiers.get("account", {}).get("moves", {"columns": ["clean"], "rows": []})
+            clean = any(row[moves["columns"].index("clean")] for row in moves["rows"])
+            self.assertEqual(tiers["dropped_clean_bytes"] > 0, clean, tiers)
+            self.assertTrue(policy == "sentinel" or not clean, tiers)
 
     def test_pages_move_as_they_are_used(self):
         for policy, capacity in EMULATED:
@@ -343,7 +348,7 @@ for i in range(100):
     def test_shapes_that_take_turns_have_a_plan_each(self):
         plain = run_python(self.SHAPES)
         done, report = run_with_report(self.SHAPES, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%",
-                                       HEARTH_MACHINE="optane-100")
+                                       HEARTH_MACHINE="optane-100", HEARTH_TRIALS=0)
         self.assertEqual((plain.returncode, done.returncode), (0, 0), done.stderr)
         self.assertEqual(done.stdout, plain.stdout)
         plan = report["plan"]
@@ -450,7 +455,7 @@ for i in range(20):
         asked = {"HEARTH_PERF": "faults"} if len(calls) > 1 else {}
         done = run([DENY, "--errno", error, ",".join(calls), "--", PYTHON, str(cls.place / "program.py")],
                    preload=[LIBRARY], HEARTH_REPORT=path, HEARTH_PROFILE="faults", HEARTH_TIERS="auto",
-                   HEARTH_FAST_CAPACITY="8M", **asked)
+                   HEARTH_FAST_CAPACITY="8M", HEARTH_TRIALS=0, **asked)
         return done, json.loads(path.read_text()) if path.exists() else None
 
     def check(self, case, abilities):

@@ -36,6 +36,7 @@ for i in range(60):
 CASES = {
     "steady": ("0", "never", {}),
     "slow with the plan": ("0.06", "managed", {}),
+    "not tried": ("0.06", "managed", {"HEARTH_TRIALS": "0"}),
     "slow from then on": ("0.06", "always", {}),
     "other times on two tiers": ("0.06", "always", {"HEARTH_TIERS": "emulated", "HEARTH_FAST_CAPACITY": "20%"}),
     "rival": ("0.06", "always", {"HEARTH_TIERS": "emulated", "HEARTH_FAST_CAPACITY": "20%", "HEARTH_POLICY": "tier-queue"}),
@@ -107,6 +108,11 @@ class Trials(unittest.TestCase):
         self.assertGreater(report["trials"]["converged_at"], 0)
         self.assertIn("plan", [each["what"] for each in report["degradations"]])
         self.assertIn("no plan", shown["slow with the plan"])
+
+    def test_without_trials_the_first_plan_is_followed(self):
+        report = reports["not tried"]
+        self.assertEqual((report["state"], report["trials"]["measured"]), ("managed", []), report["trials"])
+        self.assertEqual(report["degradations"], [])
 
     def test_one_that_is_not_at_fault_is_followed_again(self):
         report = reports["slow from then on"]
