@@ -48,7 +48,8 @@ TEST_F(JsonReport, HoldsTheRun) {
 }
 
 TEST_F(JsonReport, TellsWhatWasTriedInRealSteps) {
-  EXPECT_EQ(report_of(facts, &profile).at("trials"), json({{"converged_at", 0}, {"measured", json::array()}}));
+  EXPECT_EQ(report_of(facts, &profile).at("trials"),
+            json({{"autotm", "off"}, {"converged_at", 0}, {"measured", json::array()}}));
   TrialFacts& trials = facts.live.trials;
   trials.rows[0] = {TrialFacts::What::planned, 9, 7, false};
   trials.rows[1] = {TrialFacts::What::no_plan, 8, 0, true};
