@@ -41,8 +41,7 @@ def setUpModule():
         def one(policy):
             path = Path(place, f"{policy}.json")
             done = run_python(TRAINING, preload=[LIBRARY], HEARTH_REPORT=path, HEARTH_TIERS="emulated", HEARTH_POLICY=policy,
-                              HEARTH_FAST_CAPACITY="20%", HEARTH_MACHINE=machine, HEARTH_MODULES="1",
-                              HEARTH_TRIALS="0")
+                              HEARTH_FAST_CAPACITY="20%", HEARTH_MACHINE=machine, HEARTH_MODULES="1")
             assert (done.returncode, done.stderr) == (0, ""), done.stderr
             text = subprocess.run([TOOL, "report", path], env={**clean_environment(), "COLUMNS": "160"}, check=True,
                                   capture_output=True, text=True).stdout

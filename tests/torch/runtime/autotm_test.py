@@ -73,8 +73,7 @@ class Autotm(unittest.TestCase):
                 moves = len(json.loads(file.read_text())["residency"]["moves"])
                 self.assertEqual(moves > 0, mode != "static", made.stdout)
                 done, report = run_with_report(TRAINING, PYTHONHASHSEED=0, HEARTH_PLAN=file, HEARTH_TIERS="emulated",
-                                               HEARTH_FAST_CAPACITY=FAST_BYTES, HEARTH_MACHINE=self.machine,
-                                               HEARTH_TRIALS=0)
+                                               HEARTH_FAST_CAPACITY=FAST_BYTES, HEARTH_MACHINE=self.machine)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(done.stdout, self.plain.stdout)
                 self.check_followed(report, moves)

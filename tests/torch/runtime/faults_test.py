@@ -58,7 +58,7 @@ class Faults(unittest.TestCase):
         report, told = cls.place / f"{policy}.json", cls.place / f"{policy}.told"
         done = run_python(TRAINING, preload=[LIBRARY, FAILING], FAILING_MOVES_TOLD=told, HEARTH_REPORT=report,
                           HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY="6M",
-                          HEARTH_MACHINE=cls.place / "machine.json", HEARTH_TRIALS=0)
+                          HEARTH_MACHINE=cls.place / "machine.json")
         return done, json.loads(report.read_text()), dict(zip(("calls", "pages"), map(int, told.read_text().split()[1::2])))
 
     def test_losses_are_equal(self):

@@ -82,8 +82,7 @@ class Managed(unittest.TestCase):
 
     def check(self, body, least=100, state="managed", warnings=0, **variables):
         """Plain and managed runs of `body` print the same; at least so many tensors lay in planned places."""
-        # Beside a plain run and other tests, steps take now this, now that: that a plan pays is for trials_test.py.
-        plain, done, report = run_both(LOOP + body, HEARTH_TRIALS=0, **variables)
+        plain, done, report = run_both(LOOP + body, **variables)
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertGreater(len(plain.stdout.split()), 10)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])

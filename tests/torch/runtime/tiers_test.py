@@ -123,8 +123,7 @@ def nodes():
     return [path.name for path in Path("/sys/devices/system/node").glob("node[0-9]*")]
 
 
-EMULATED = {(policy, capacity): dict(HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY=capacity,
-                                     HEARTH_TRIALS="0")
+EMULATED = {(policy, capacity): dict(HEARTH_TIERS="emulated", HEARTH_POLICY=policy, HEARTH_FAST_CAPACITY=capacity)
             for policy in POLICIES for capacity in CAPACITIES}
 MISTAKES = {
     "machine": dict(HEARTH_TIERS="emulated", HEARTH_MACHINE="/nonexistent"),
@@ -348,7 +347,7 @@ for i in range(100):
     def test_shapes_that_take_turns_have_a_plan_each(self):
         plain = run_python(self.SHAPES)
         done, report = run_with_report(self.SHAPES, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%",
-                                       HEARTH_MACHINE="optane-100", HEARTH_TRIALS=0)
+                                       HEARTH_MACHINE="optane-100")
         self.assertEqual((plain.returncode, done.returncode), (0, 0), done.stderr)
         self.assertEqual(done.stdout, plain.stdout)
         plan = report["plan"]
@@ -455,7 +454,7 @@ for i in range(20):
         asked = {"HEARTH_PERF": "faults"} if len(calls) > 1 else {}
         done = run([DENY, "--errno", error, ",".join(calls), "--", PYTHON, str(cls.place / "program.py")],
                    preload=[LIBRARY], HEARTH_REPORT=path, HEARTH_PROFILE="faults", HEARTH_TIERS="auto",
-                   HEARTH_FAST_CAPACITY="8M", HEARTH_TRIALS=0, **asked)
+                   HEARTH_FAST_CAPACITY="8M", **asked)
         return done, json.loads(path.read_text()) if path.exists() else None
 
     def check(self, case, abilities):

@@ -53,7 +53,7 @@ def setUpModule():
             seconds, when, variables = CASES[case]
             path = Path(place, case.replace(" ", "-") + ".json")
             done = run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE=seconds, WHEN=when, HEARTH_REPORT=path,
-                              HEARTH_MACHINE=machine, **variables)
+                              HEARTH_MACHINE=machine, **{"HEARTH_TRIALS": "1", **variables})
             assert (done.returncode, done.stderr) == (0, ""), done.stderr
             text = subprocess.run([TOOL, "report", path], env=clean_environment(), check=True, capture_output=True,
                                   text=True).stdout
@@ -68,7 +68,7 @@ def setUpModule():
             subprocess.run([TOOL, "plan", trace, "--fast", "20%", "--machine", quick, "-o", plan], check=True,
                            env=clean_environment(), capture_output=True)
             path = Path(place, "late.json")
-            done = run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE="0", WHEN="never", HEARTH_REPORT=path, HEARTH_PLAN=plan,
+            done = run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE="0", WHEN="never", HEARTH_REPORT=path, HEARTH_TRIALS="1", HEARTH_PLAN=plan,
                               HEARTH_MACHINE=machine, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%")
             assert (done.returncode, done.stderr) == (0, ""), done.stderr
             return json.loads(path.read_text()), done.stdout, ""
