@@ -227,7 +227,6 @@ void settle_residency(const plan::Sequence& sequence, bool patient) {
   r.plan = &plan;
   begin_iteration();
   if (!patient) return;
-  g.tiers.pages.restart_peak();
   log::info("residency by ", plan.policy.c_str(), ": a step of ", plan.prediction.step_ns / 1000, " us foreseen, ",
             plan.prediction.all_fast_ns / 1000, " all fast, ", plan.prediction.all_slow_ns / 1000, " all slow; ",
             plan.prediction.fast_peak >> 10, " KiB fast, ", g.tiers.pages.fast_bytes() >> 10, " KiB now");
