@@ -36,7 +36,7 @@ class Grid {
 
   Grid() = default;
   // `op_ns`: what each op takes.
-  explicit Grid(const std::vector<double>& op_ns) : slot_of_(op_ns.size() + 1) {
+  explicit Grid(const std::vector<double>& op_ns) : op_ns_(op_ns), slot_of_(op_ns.size() + 1) {
     double total = 0;
     for (const double ns : op_ns) total += ns;
     const double most = total / kSlots;
@@ -64,6 +64,7 @@ class Grid {
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(ns_.size()); }
   double ns(std::uint32_t slot) const { return ns_[slot]; }
+  double op_ns(std::uint32_t op) const { return op_ns_[op]; }
   double total_ns() const { return begin_ns_.back(); }
   // Of a position, this iteration or a later one.
   double begin_ns(std::uint32_t at) const {
@@ -105,6 +106,7 @@ class Grid {
   std::uint32_t op_at(std::uint32_t slot) const { return first_op_[slot]; }
 
  private:
+  std::vector<double> op_ns_;
   std::vector<std::uint32_t> slot_of_;   // by op, and one for the end
   std::vector<std::uint32_t> first_op_;  // by slot, and one for the end
   std::vector<double> ns_;               // by slot

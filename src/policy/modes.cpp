@@ -67,11 +67,11 @@ class Pricer {
   }
   double leave(Range gap) const {
     const Range way{gap.from, grid_.after(gap.from, durations_.to_slow, gap.to)};
-    return prices_.lanes[1].over(way) + bytes_ * prices_.held.over(way) + durations_.to_slow * durations_.interference;
+    return prices_.lanes[1].over(way) + prices_.toll.over(way) + bytes_ * prices_.held.over(way);
   }
   double come(Range gap) const {
     const Range way{grid_.before(gap.to, durations_.to_fast, gap.from), gap.to};
-    return prices_.lanes[0].over(way) + bytes_ * prices_.held.over(way) + durations_.to_fast * durations_.interference;
+    return prices_.lanes[0].over(way) + prices_.toll.over(way) + bytes_ * prices_.held.over(way);
   }
 
   const Part& part_;
@@ -86,9 +86,7 @@ class Pricer {
 }  // namespace
 
 Durations::Durations(const tier::Machine& machine, double bytes)
-    : to_fast(time_of(bytes, machine.move_to_fast)),
-      to_slow(time_of(bytes, machine.move_to_slow)),
-      interference(machine.interference / 2) {}
+    : to_fast(time_of(bytes, machine.move_to_fast)), to_slow(time_of(bytes, machine.move_to_slow)) {}
 
 std::uint8_t clean_leaves(const Parts& parts, const Part& part, std::uint8_t fast, std::uint8_t stays) {
   const std::uint32_t count = part.clusters;

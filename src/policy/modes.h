@@ -26,13 +26,13 @@ struct Mode {
 struct Prices {
   Price held, pooled;
   Price lanes[2];  // of a whole slot
+  Price toll;      // likewise, of either lane, whatever else is in it: what moves make ops longer by (interference)
 };
 
 // How long the part's moves take.
 struct Durations {
   double to_fast = 0, to_slow = 0;
   bool free_if_clean = false;  // to slow: not while prices are found, which it would make swing
-  double interference = 0;     // what a ns in a lane makes ops longer that are bound by memory
 
   Durations(const tier::Machine& machine, double bytes);
 };

@@ -8,10 +8,19 @@ namespace {
 
 constexpr std::uint8_t kAllClusters = (1u << kMostClusters) - 1;
 
-double lane_ns_of(const Placement& placement) {
-  double ns = 0;
-  for (const Placement::Taken& taken : placement.taken) ns += taken.ns;
-  return ns;
+// By slot: half of the interference for each lane, where ops are bound by memory in the grid's times.
+std::vector<double> tolls(const simulate::Workload& workload, const Grid& grid, double interference) {
+  std::vector<double> bound(grid.count(), 0);
+  for (std::uint32_t op = 0; op < workload.ops.size(); ++op) {
+    if (grid.op_ns(op) <= workload.ops[op].self_ns) continue;
+    const std::uint32_t from = grid.slot_of(op);
+    const std::uint32_t to = std::max(grid.end_of(op), from + 1);
+    for (std::uint32_t slot = from; slot < to; ++slot) bound[slot] += grid.op_ns(op) / (to - from);
+  }
+  for (std::uint32_t slot = 0; slot < grid.count(); ++slot) {
+    bound[slot] = std::min(1.0, bound[slot] / std::max(grid.ns(slot), 1e-9)) * interference / 2;
+  }
+  return bound;
 }
 
 }  // namespace
@@ -24,8 +33,8 @@ Placing::Placing(const simulate::Workload& workload, const tier::Machine& machin
       capacity_(capacity),
       pool_(pool),
       keeps_copies_(machine.keeps_copies),
-      interference_(machine.interference / 2),
       room_(grid, capacity, pool) {
+  toll_ = tolls(workload, grid, machine.interference);
   for (const Part& part : parts.parts) durations_.emplace_back(machine, static_cast<double>(part.bytes));
   clear();
   double fast_ns = 0;
@@ -37,13 +46,16 @@ Placing::Placing(const simulate::Workload& workload, const tier::Machine& machin
   prices_.held = Price(grid.count(), each / std::max(capacity, 1.0));
   prices_.pooled = prices_.held;
   for (Price& lane : prices_.lanes) lane = Price(grid.count(), each / 4);
+  std::vector<double> tolls(toll_);
+  for (std::uint32_t slot = 0; slot < grid.count(); ++slot) tolls[slot] *= grid.ns(slot);
+  prices_.toll = Price(std::move(tolls));
 }
 
 void Placing::clear() {
   room_ = Room(*grid_, capacity_, pool_);
   traffic_ = parts_->base_ns;
   for (std::uint32_t p = 0; p < parts_->parts.size(); ++p) add_traffic(p, kAllClusters, 1);
-  total_ = lane_ns_ = 0;
+  total_ = toll_ns_ = 0;
   for (std::size_t op = 0; op < traffic_.size(); ++op) total_ += op_ns(op);
   placements_.assign(parts_->parts.size(), {});
   modes_.assign(parts_->parts.size(), {});
@@ -53,6 +65,12 @@ std::vector<double> Placing::op_times() const {
   std::vector<double> times(traffic_.size());
   for (std::size_t op = 0; op < times.size(); ++op) times[op] = op_ns(op);
   return times;
+}
+
+double Placing::toll_of(const Placement& placement) const {
+  double ns = 0;
+  for (const Placement::Taken& taken : placement.taken) ns += taken.ns * toll_[taken.slot];
+  return ns;
 }
 
 double Placing::op_ns(std::size_t op) const { return std::max(workload_->ops[op].self_ns, traffic_[op]); }
@@ -100,7 +118,7 @@ bool Placing::try_place(std::uint32_t p, const Mode& mode) {
   }
   placements_[p] = std::move(placement);
   modes_[p] = mode;
-  lane_ns_ += lane_ns_of(placements_[p]);
+  toll_ns_ += toll_of(placements_[p]);
   add_traffic(p, mode.fast, -1);
   return true;
 }
@@ -109,7 +127,7 @@ Placing::Kept Placing::take_out(std::uint32_t p) {
   Kept kept{placements_[p], modes_[p]};
   if (kept.placement.slow()) return kept;
   add_traffic(p, kept.mode.fast, 1);
-  lane_ns_ -= lane_ns_of(kept.placement);
+  toll_ns_ -= toll_of(kept.placement);
   room_.release(placements_[p], static_cast<double>(parts_->parts[p].bytes));
   modes_[p] = {};
   return kept;
@@ -120,7 +138,7 @@ void Placing::put_back(std::uint32_t p, Kept kept) {
   modes_[p] = kept.mode;
   if (placements_[p].slow()) return;
   room_.retake(placements_[p], static_cast<double>(parts_->parts[p].bytes));
-  lane_ns_ += lane_ns_of(placements_[p]);
+  toll_ns_ += toll_of(placements_[p]);
   add_traffic(p, modes_[p].fast, -1);
 }
 

@@ -41,9 +41,9 @@ class Placing {
   // From here on what is clean goes back for free, where the machine keeps copies.
   void drop_clean();
 
-  // ns: of all ops; and with what the moves make them longer (Machine::interference), as if all were bound by memory.
+  // ns: of all ops; and with what the moves make those longer that are bound by memory (Machine::interference).
   double step_ns() const { return total_; }
-  double cost() const { return total_ + interference_ * lane_ns_; }
+  double cost() const { return total_ + toll_ns_; }
   double capacity() const { return capacity_; }
   double pool() const { return pool_; }
   std::vector<double> op_times() const;
@@ -56,6 +56,7 @@ class Placing {
 
  private:
   double op_ns(std::size_t op) const;
+  double toll_of(const Placement& placement) const;
   void add_traffic(std::uint32_t p, std::uint8_t clusters, double sign);
   Savings savings_of(std::uint32_t p) const;
   bool fit(const Part& part, const Durations& durations, const Mode& mode, Placement& placement);
@@ -65,13 +66,13 @@ class Placing {
   const Parts* parts_;
   double capacity_, pool_;
   bool keeps_copies_;
-  double interference_;
   std::vector<Durations> durations_;  // by part
   Prices prices_;
   Room room_;
   std::vector<double> traffic_;  // ns, by op
   double total_ = 0;             // ns
-  double lane_ns_ = 0;           // of both lanes, taken
+  std::vector<double> toll_;     // by slot: what a ns in either lane makes ops longer by
+  double toll_ns_ = 0;
   std::vector<Placement> placements_;
   std::vector<Mode> modes_;
 };

@@ -13,7 +13,8 @@ namespace hearth::policy {
 class Price {
  public:
   Price() = default;
-  Price(std::uint32_t slots, double each) : price_(slots, each), sums_(slots + 1, 0) { sum(); }
+  Price(std::uint32_t slots, double each) : Price(std::vector<double>(slots, each)) {}
+  explicit Price(std::vector<double> each) : price_(std::move(each)), sums_(price_.size() + 1, 0) { sum(); }
 
   double at(std::uint32_t slot) const { return price_[slot]; }
   double over(Range range) const {
