@@ -81,6 +81,7 @@ void go_on(std::uint64_t own_ns) {
     t.stage = Stage::settling;
     return add_row(What::autotm);
   }
+  if (!g.knobs.trials || tried(What::autotm)) return converge();
   const bool tiers = residency().present();
   const bool own_is_known = tiers && g.tiers.emulating && t.reckoned_ns != 0;  // on nodes, slow memory is part of it
   const bool other_time = own_is_known && difference(own_ns, t.reckoned_ns) > percent(t.reckoned_ns, kOtherTime);
