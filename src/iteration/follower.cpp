@@ -15,7 +15,8 @@ std::uint64_t key_of(std::uint64_t older, std::uint64_t old, std::uint64_t newes
 
 }  // namespace
 
-bool Follower::load(std::span<const std::uint64_t> sizes) {
+bool Follower::load(std::span<const std::uint64_t> sizes, std::uint32_t empty_shift) {
+  empty_shift_ = empty_shift;
   static constexpr std::uint64_t kNoSize[] = {~std::uint64_t{0}};
   if (sizes.empty()) sizes = kNoSize;
   if (sizes.size() >= kLost / 4) return false;
@@ -92,7 +93,7 @@ std::uint32_t Follower::find(const std::uint64_t* wanted) const {
 
 bool Follower::begins_like(const Follower& other, std::uint64_t bytes) {
   const std::uint32_t at = other.cursor_;
-  if (at >= count_ || sizes_[at] != bytes || !std::equal(sizes_, sizes_ + at, other.sizes_)) return false;
+  if (at >= count_ || !fits(at, bytes) || !std::equal(sizes_, sizes_ + at, other.sizes_)) return false;
   restart();
   cursor_ = at;
   return true;
@@ -107,8 +108,23 @@ std::uint32_t Follower::take_over(const std::uint64_t* wanted) {
   return found;
 }
 
+// An elastic place: the first of the next few that it fits.
+std::uint32_t Follower::look_ahead(std::uint64_t bytes) {
+  constexpr std::uint32_t kFew = 8;
+  for (std::uint32_t i = 1; i <= std::min(kFew, count_); ++i) {
+    const std::uint32_t at = (cursor_ + i) % count_;
+    if (!fits(at, bytes)) continue;
+    ++resyncs_;
+    if (at < cursor_) ++rounds_;
+    advance(at);
+    return at;
+  }
+  return kLost;
+}
+
 std::uint32_t Follower::search(std::uint64_t bytes) {
   ++missed_;
+  if (empty_shift_ != kExact) return look_ahead(bytes);
   // What came in step since the last search is what the sequence has there. Without the rest, a size that happened to
   // be the expected one would hide what came before it.
   const std::uint64_t in_step = position() - recent_position_;

@@ -3,7 +3,8 @@
 // In step, that is one comparison. A size that does not come next is looked up together with the two before it: after
 // skipped ops the third allocation is in step again, and an extra tensor costs itself only. Repeated layers repeat
 // their sizes; of several places the next one after the present is taken. A wrong guess costs the caller memory or a
-// look at the heap (arena::Layout checks every slot), never correctness. So op marks can be switched off while a plan
+// look at the heap (arena::Layout checks every slot), never correctness. Where sizes vary (plan/elastic.h) no three of
+// them are ever the same, and the next few places are looked at instead. So op marks can be switched off while a plan
 // is followed: an empty callback pair of PyTorch alone costs 100 to 250 ns per op.
 //
 // Thread-safety: none; fed by the one thread that runs the loop. next() neither locks nor allocates.
@@ -22,20 +23,22 @@ class Follower {
   constexpr Follower() = default;
 
   // The sizes of one iteration's allocations, in order; cyclic. None: every allocation is lost. False if the system
-  // refuses memory.
-  bool load(std::span<const std::uint64_t> sizes);
+  // refuses memory. `empty_shift`: an allocation may be smaller than the size by size >> empty_shift.
+  static constexpr std::uint32_t kExact = 63;
+  bool load(std::span<const std::uint64_t> sizes, std::uint32_t empty_shift = kExact);
   void unload();
 
   // An allocation of `bytes`: its index in the sequence, or kLost.
   std::uint32_t next(std::uint64_t bytes) {
     const std::uint32_t at = cursor_;
-    if (sizes_[at] != bytes) [[unlikely]] {
+    if (!fits(at, bytes)) [[unlikely]] {
       return search(bytes);
     }
     advance(at);
     return at;
   }
-  bool expects(std::uint64_t bytes) const { return sizes_[cursor_] == bytes; }
+  bool expects(std::uint64_t bytes) const { return fits(cursor_, bytes); }
+  std::uint64_t bytes_of(std::uint32_t at) const { return sizes_[at]; }
   // Could the iteration be this one, which has been in step with `other` until now, when `bytes` are asked for? If so,
   // goes to the same place.
   bool begins_like(const Follower& other, std::uint64_t bytes);
@@ -59,6 +62,9 @@ class Follower {
   std::uint64_t resyncs() const { return resyncs_; }  // of them, those found elsewhere in the sequence
 
  private:
+  bool fits(std::uint32_t at, std::uint64_t bytes) const {
+    return sizes_[at] - bytes <= sizes_[at] >> empty_shift_;  // more than the size: a huge difference
+  }
   void advance(std::uint32_t at) {
     cursor_ = at + 1;
     if (cursor_ == count_) {
@@ -68,6 +74,7 @@ class Follower {
   }
   void group();
   std::uint32_t search(std::uint64_t bytes);
+  std::uint32_t look_ahead(std::uint64_t bytes);
   std::uint64_t before(std::uint32_t at, std::uint32_t steps) const;
   std::uint32_t find(const std::uint64_t* wanted) const;
   std::uint64_t position() const { return rounds_ * count_ + cursor_; }
@@ -84,6 +91,7 @@ class Follower {
   std::uint64_t* sizes_ = nullptr;
   std::uint32_t cursor_ = 0;
   std::uint32_t count_ = 0;
+  std::uint32_t empty_shift_ = kExact;
   std::uint64_t rounds_ = 0;
 
   std::uint64_t recent_[3] = {};            // the last sizes at the last search, oldest first

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/elastic.h"
 #include "plan/json_reader.h"
 #include "plan/make_plan.h"
 
@@ -54,17 +55,21 @@ Sequence* guarded(char* why, std::size_t capacity, const Make& make) noexcept {
 
 }  // namespace
 
-const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, char* why,
+const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, bool elastic, char* why,
                               std::size_t capacity) noexcept {
   PlanOptions options;
   options.min_bytes = min_bytes;
-  return made_sequence([&] { return make_plan(profile, options); }, why, capacity);
+  const auto make = [&](const profile::Profile& of) { return make_plan(of, options); };
+  return made_sequence(profile, min_bytes, elastic, make, why, capacity);
 }
 
-const Sequence* made_sequence(const std::function<Result<Plan>()>& make, char* why, std::size_t capacity) noexcept {
+const Sequence* made_sequence(const profile::Profile& profile, std::uint64_t min_bytes, bool elastic,
+                              const MakePlan& make, char* why, std::size_t capacity) noexcept {
   const auto begin = std::chrono::steady_clock::now();
-  Sequence* made = guarded(why, capacity, make);
+  Sequence* made =
+      guarded(why, capacity, [&] { return elastic ? make(plan::elastic(profile, min_bytes)) : make(profile); });
   if (made == nullptr) return nullptr;
+  made->elastic = elastic;
   const auto spent = std::chrono::steady_clock::now() - begin;
   made->pack_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
   return made;

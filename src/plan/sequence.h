@@ -24,14 +24,17 @@ struct Sequence {
   std::vector<std::uint64_t> bases;  // of the plan's arenas in the common range
   std::uint64_t height = 0;
   std::uint32_t planned = 0;  // entries that are not left to the heap
+  bool elastic = false;       // sizes are those of slots, which smaller tensors may take (elastic.h)
   std::uint64_t pack_ns = 0;  // what planning took; 0 if the plan was loaded
 };
 
 // Null, and one sentence in why[0..capacity), if there is no plan.
-const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, char* why,
+const Sequence* plan_sequence(const profile::Profile& profile, std::uint64_t min_bytes, bool elastic, char* why,
                               std::size_t capacity) noexcept;
 const Sequence* load_sequence(const char* path, char* why, std::size_t capacity) noexcept;
-// Of any plan that is being made, and what making it took.
-const Sequence* made_sequence(const std::function<Result<Plan>()>& make, char* why, std::size_t capacity) noexcept;
+// Of any plan that is being made of the profile, or of its elastic copy, and what making it took.
+using MakePlan = std::function<Result<Plan>(const profile::Profile&)>;
+const Sequence* made_sequence(const profile::Profile& profile, std::uint64_t min_bytes, bool elastic,
+                              const MakePlan& make, char* why, std::size_t capacity) noexcept;
 
 }  // namespace hearth::plan

@@ -12,7 +12,8 @@ const plan::Sequence* tiered_sequence(const profile::Profile& profile, const tie
   how.step_ns = static_cast<double>(options.step_ns);
   how.slower_moves = options.slower_moves;
   how.plan.min_bytes = options.min_bytes;
-  return plan::made_sequence([&] { return tiered_plan(profile, machine, how); }, why, capacity);
+  const auto make = [&](const profile::Profile& of) { return tiered_plan(of, machine, how); };
+  return plan::made_sequence(profile, options.min_bytes, options.elastic, make, why, capacity);
 }
 
 }  // namespace hearth::policy

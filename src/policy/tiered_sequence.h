@@ -14,6 +14,7 @@ struct SequenceOptions {
   std::uint64_t min_bytes = 0;
   std::uint64_t fast_capacity = 0;  // bytes
   bool tier_queue = false;          // instead of sentinel
+  bool elastic = false;             // plan/elastic.h
   double slower_moves = 1;          // TierOptions
   std::uint64_t step_ns = 0;        // of an iteration that is not profiled, everything fast; 0 = not known
 };

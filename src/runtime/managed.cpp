@@ -119,7 +119,7 @@ void* allocate_planned(std::size_t bytes) {
   arena::PackedArena* arena = m.arena.load(std::memory_order_relaxed);
   void* place = arena->take(entry);
   if (place != nullptr) [[likely]] {
-    count_taken(bytes);
+    count_taken(m.plan->follower.bytes_of(entry));  // an elastic slot may be larger
     if (resident && g.residence.first_stretch[entry] != Residence::kNever) [[unlikely]]
       residency_born(entry);
     fill_as_asked(place, bytes);

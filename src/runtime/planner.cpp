@@ -118,7 +118,9 @@ void take(const char* path) {
 
 void planner_begin() {
   Planner& p = g.planner;
-  const bool tiers = g.managed.plan->sequence->plan.residency.present();
+  const plan::Sequence& sequence = *g.managed.plan->sequence;
+  // The tool knows the sizes of one iteration only.
+  const bool tiers = sequence.plan.residency.present() && !sequence.elastic;
   if (g.knobs.autotm == 0 || !tiers || g.knobs.policy != config::PolicyName::sentinel || p.state != Autotm::off) return;
   Path tool;
   Path trace;

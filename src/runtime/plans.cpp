@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "plan/elastic.h"
 #include "plan/sequence.h"
 #include "policy/tiered_sequence.h"
 #include "runtime/choice.h"
@@ -96,7 +97,8 @@ FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signatur
   Managed& m = g.managed;
   if (m.plan_count == Managed::kPlans) return nullptr;
   FollowedPlan& plan = m.plans[m.plan_count];
-  if (!plan.follower.load(sequence.sizes)) return nullptr;
+  if (!plan.follower.load(sequence.sizes, sequence.elastic ? plan::kElasticShift : iteration::Follower::kExact))
+    return nullptr;
   plan.sequence = &sequence;
   plan.signature = signature;
   // Layouts have the numbers of their plans, in every arena.
@@ -159,9 +161,10 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64
                                     char* why, std::size_t capacity) {
   const Tiers& t = g.tiers;
   const bool queue = g.knobs.policy == config::PolicyName::tier_queue;
+  const bool elastic = g.profile.chosen == Chosen::alike_in_ops;
   const bool tiered = t.on && (queue || g.knobs.policy == config::PolicyName::sentinel);
   if (!tiered || t.pages.capacity() == tier::Pages::kUnlimited) {
-    return plan::plan_sequence(profile, g.min_bytes, why, capacity);
+    return plan::plan_sequence(profile, g.min_bytes, elastic, why, capacity);
   }
   policy::SequenceOptions options;
   options.min_bytes = g.min_bytes;
@@ -170,6 +173,7 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64
   options.step_ns = step_ns;
   options.slower_moves = slower_moves;
   options.tier_queue = queue;
+  options.elastic = elastic;
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
 

@@ -412,6 +412,24 @@ finish()
         self.assertEqual(report["plan"]["plans"], 2)
         self.assertLess(report["plan"]["iterations_off"], 20)
 
+    def test_sizes_that_wander_with_the_data(self):
+        """The rows that a batch touches: the same ops, and tensors of a size of their own each time."""
+        report = self.check('''
+table = nn.EmbeddingBag(20000, 32, sparse=True, mode="sum")
+rows = torch.optim.SGD(table.parameters(), 0.1)
+for i in range(80):
+    n = 3000 + dice.randrange(200)
+    words = torch.randint(0, 20000, (n,))
+    at = torch.arange(128) * (n // 128)
+    x, y = batch()
+    rows.zero_grad()
+    train(x + table(words, at).repeat(1, 2), y)
+    rows.step()
+finish()
+''', least=500)
+        plan = report["plan"]
+        self.assertLess(plan["lost"], plan["taken"] / 10, plan)
+
     def test_a_second_training_gets_a_plan_of_its_own(self):
         report = self.check('''
 for i in range(12): train(*batch())

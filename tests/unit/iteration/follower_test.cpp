@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint32_t kLost = Follower::kLost;
 
 struct Loaded {
-  explicit Loaded(const std::vector<std::uint64_t>& sizes) : ready(follower.load(sizes)) {}
+  explicit Loaded(const std::vector<std::uint64_t>& sizes, std::uint32_t empty_shift = Follower::kExact)
+      : ready(follower.load(sizes, empty_shift)) {}
   ~Loaded() { follower.unload(); }
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
@@ -198,6 +199,43 @@ TEST(Follower, SequencesOfOneTwoAndThree) {
   EXPECT_EQ(two.feed({5, 6, 6, 5, 5, 6}), (Places{0, 1, kLost, 0, kLost, 1}));
   Loaded three({5, 6, 7});
   EXPECT_EQ(three.feed({6, 7, 5, 6, 7, 7, 5}), (Places{kLost, kLost, 0, 1, 2, kLost, 0}));
+}
+
+// A slot may stay empty by a quarter, and never overflows.
+TEST(Follower, ElasticPlacesTakeWhatFitsThem) {
+  Loaded loaded({1000, 4000, 1000, 16000}, 2);
+  EXPECT_EQ(loaded.feed({1000, 3000, 750, 12345}), (Places{0, 1, 2, 3}));
+  EXPECT_EQ(loaded.follower.missed(), 0u);
+  EXPECT_EQ(loaded.follower.rounds(), 1u);
+  EXPECT_EQ(loaded.feed({1001, 749}), (Places{kLost, kLost}));
+  EXPECT_EQ(loaded.follower.missed(), 2u);
+  EXPECT_EQ(loaded.follower.bytes_of(3), 16000u);
+}
+
+// One that outgrew its slot costs itself only: the next few places are looked at, and no further.
+TEST(Follower, ElasticPlacesAreFoundAgainBehindOneThatOutgrewIts) {
+  Loaded loaded({1000, 2000, 4000, 8000, 16000, 32000}, 2);
+  EXPECT_EQ(loaded.feed({1000, 2900, 3999, 8000}), (Places{0, kLost, 2, 3}));
+  EXPECT_EQ(loaded.follower.resyncs(), 1u);
+  EXPECT_EQ(loaded.feed({900}), (Places{0})) << "around the end";
+  std::vector<std::uint64_t> far(20, 100);
+  far.push_back(5000);
+  Loaded longer(far, 2);
+  EXPECT_EQ(longer.feed({5000, 100}), (Places{kLost, 0}));
+}
+
+// The sizes of a loop that touches other rows each time: in step, iteration after iteration.
+TEST(Follower, ElasticPlacesFollowSizesThatWander) {
+  std::mt19937 random(3);
+  std::vector<std::uint64_t> slots;
+  for (int i = 0; i < 200; ++i) slots.push_back(20000 + random() % 1000000);
+  Loaded loaded(slots, 2);
+  for (int round = 0; round < 50; ++round) {
+    for (std::uint32_t i = 0; i < slots.size(); ++i) {
+      ASSERT_EQ(loaded.follower.next(slots[i] - random() % (slots[i] / 4)), i);
+    }
+  }
+  EXPECT_EQ(loaded.follower.missed(), 0u);
 }
 
 }  // namespace
