@@ -88,6 +88,15 @@ def make_deterministic(options):
         torch.utils.deterministic.fill_uninitialized_memory = False
 
 
+def keep_scale(module):
+    """Weights with which a signal keeps its size through any number of layers with ReLU (He et al., ICCV 2015): without
+    normalization it dies out otherwise, and numbers next to nothing are slow to compute with."""
+    for layer in module.modules():
+        if isinstance(layer, (torch.nn.Conv2d, torch.nn.Linear)):
+            torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            torch.nn.init.zeros_(layer.bias)
+
+
 class HearthState:
     """State of the Hearth runtime as the public C API tells it; None throughout where it is not preloaded."""
 

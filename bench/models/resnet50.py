@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""ResNet-50 (He et al., CVPR 2016), SGD with momentum, on real images."""
+"""ResNet-50 and its deeper kin (He et al., CVPR 2016), SGD with momentum, on real images."""
+import sys
+
 import common
 import data
 import torch
@@ -10,8 +12,9 @@ SIZES = [
     common.Size("batch", 16, 4, "images per step"),
     common.Size("image", 112, 64, "height and width of an image"),
     common.Size("width", 64, 16, "channels of the first stage"),
+    common.Size("layers", 50, 50, "50, 101, 152 or 200"),
 ]
-BLOCKS = (3, 4, 6, 3)
+BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
 EXPANSION = 4
 
 
@@ -36,13 +39,13 @@ class Bottleneck(nn.Module):
         return F.relu(self.norm3(self.expand(y)) + self.shortcut(x), inplace=True)
 
 
-class ResNet50(nn.Module):
-    def __init__(self, width, classes):
+class ResNet(nn.Module):
+    def __init__(self, blocks, width, classes):
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(3, width, 7, 2, padding=3, bias=False), nn.BatchNorm2d(width),
                                   nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, padding=1))
         stages, inputs = [], width
-        for i, count in enumerate(BLOCKS):
+        for i, count in enumerate(blocks):
             inner = width << i
             for j in range(count):
                 stages.append(Bottleneck(inputs, inner, 2 if i > 0 and j == 0 else 1))
@@ -56,7 +59,9 @@ class ResNet50(nn.Module):
 
 def build(options):
     images = data.images(options, options.image)
-    model = ResNet50(options.width, images.classes)
+    if options.layers not in BLOCKS:
+        sys.exit(f"no ResNet of {options.layers} layers; there are: {', '.join(map(str, BLOCKS))}")
+    model = ResNet(BLOCKS[options.layers], options.width, images.classes)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
 
     def step():

@@ -18,6 +18,7 @@ void add_report(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_sweep(CLI::App& app);
+void add_scale(CLI::App& app);
 void add_probe(CLI::App& app);
 
 // CLI11 refuses a "--" between the options of `run` and the command: takes it out of the words of the command line.

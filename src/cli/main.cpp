@@ -70,6 +70,7 @@ int run_tool(int argc, char** argv) {
   add_trace(app);
   add_plan(app);
   add_sweep(app);
+  add_scale(app);
   add_probe(app);
   try {
     std::vector<std::string> words(argv + 1, argv + argc);

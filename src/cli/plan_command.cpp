@@ -13,6 +13,7 @@
 #include "cli/autotm_policy.h"
 #include "cli/beside.h"
 #include "cli/commands.h"
+#include "cli/extrapolation.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
 #include "plan/json_writer.h"
@@ -114,8 +115,10 @@ nlohmann::ordered_json tiers_json(const plan::Residency& residency) {
           {"moves", residency.moves.size()}};
 }
 
-std::string json_text(const plan::Plan& plan, const Facts& facts, const std::vector<autotm::Facts>& rounds) {
+std::string json_text(const profile::TraceInfo& info, const plan::Plan& plan, const Facts& facts,
+                      const std::vector<autotm::Facts>& rounds) {
   nlohmann::ordered_json json = {{"schema_version", plan.schema_version},
+                                 {"extrapolated", extrapolation_json(info)},
                                  {"min_bytes", plan.min_bytes},
                                  {"allocations", plan.entries.size()},
                                  {"planned", facts.planned},
@@ -191,8 +194,11 @@ void make(const Options& options) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }
   const Facts facts = facts_of(*plan, taken.count());
-  std::string text = options.json ? json_text(*plan, facts, rounds) : table_text(*plan, facts, trace->info.thresholds);
-  if (!options.json) text = tiers_text(plan->residency) + autotm_text(rounds) + text;
+  std::string text = options.json ? json_text(trace->info, *plan, facts, rounds)
+                                  : table_text(*plan, facts, trace->info.thresholds);
+  if (!options.json) {
+    text = extrapolation_text(trace->info) + tiers_text(plan->residency) + autotm_text(rounds) + text;
+  }
   if (!options.json && facts.planned == 0) {
     text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
   } else if (!options.json && !options.output.empty()) {

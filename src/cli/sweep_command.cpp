@@ -10,6 +10,7 @@
 
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
+#include "cli/extrapolation.h"
 #include "cli/plan_machine.h"
 #include "cli/sweep_plot.h"
 #include "config/parse.h"
@@ -66,10 +67,11 @@ bool priced(const Options& options) { return options.fast_price > 0; }
 
 std::string times_text(double step, double best) { return fmt::format("{:.2f}", step / best); }
 
-std::string table_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
-                       const policy::Sweep& swept) {
+std::string table_text(const Options& options, const profile::TraceInfo& info, const profile::Profile& profile,
+                       const tier::Machine& machine, const policy::Sweep& swept) {
   const double best = swept.all_fast_ns;
-  std::string out = fmt::format("machine      {}{}\n", machine.name,
+  std::string out = extrapolation_text(info);
+  out += fmt::format("machine      {}{}\n", machine.name,
                                 machine.scale == 1 ? "" : fmt::format(", bandwidths scaled by {:.4f}", machine.scale));
   out += fmt::format("peak         {} of tensors\n", report::bytes_text(static_cast<double>(profile.peak_bytes)));
   out +=
@@ -110,10 +112,12 @@ std::string table_text(const Options& options, const profile::Profile& profile, 
   return out;
 }
 
-std::string json_text(const Options& options, const profile::Profile& profile, const tier::Machine& machine,
-                      const policy::Sweep& swept, std::size_t ops, const std::vector<autotm::Facts>& facts) {
+std::string json_text(const Options& options, const profile::TraceInfo& info, const profile::Profile& profile,
+                      const tier::Machine& machine, const policy::Sweep& swept, std::size_t ops,
+                      const std::vector<autotm::Facts>& facts) {
   nlohmann::ordered_json json = {{"schema_version", 1},
                                  {"simulated", true},
+                                 {"extrapolated", extrapolation_json(info)},
                                  {"machine", machine.name},
                                  {"scale", machine.scale},
                                  {"peak_bytes", profile.peak_bytes},
@@ -167,8 +171,9 @@ void sweep(const Options& options) {
       fail(kFailed, drawn.error());
     }
   }
-  const std::string text = options.json ? json_text(options, profile, machine, swept, workload.ops.size(), facts)
-                                        : table_text(options, profile, machine, swept);
+  const std::string text = options.json
+                               ? json_text(options, trace->info, profile, machine, swept, workload.ops.size(), facts)
+                               : table_text(options, trace->info, profile, machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }

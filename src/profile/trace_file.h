@@ -26,6 +26,7 @@ struct TraceInfo {
   std::uint64_t pid = 0;
   std::uint64_t unix_ns = 0;    // when the iteration began
   std::uint64_t iteration = 0;  // its number
+  std::string extrapolated;     // from what (scale/scale.h); empty: it was measured
   Thresholds thresholds;
 };
 

@@ -301,7 +301,7 @@ class Rest(ToolTest):
         self.assertEqual(listed, shown)
 
     def test_help_of_every_command_has_examples(self):
-        for command in ("run", "info", "check", "knobs", "report", "trace", "plan", "sweep", "probe"):
+        for command in ("run", "info", "check", "knobs", "report", "trace", "plan", "sweep", "scale", "probe"):
             result = self.tool(command, "--help")
             self.assertEqual(result.returncode, 0)
             self.assertIn("Examples:", result.stdout, command)

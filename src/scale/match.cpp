@@ -1,0 +1,138 @@
+#include "scale/match.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+namespace hearth::scale {
+namespace {
+
+using profile::Trace;
+
+constexpr std::uint64_t kMostAlone = 20;     // one in so many
+constexpr std::uint64_t kMostEdits = 4'000;  // that align() is let try: it remembers their square
+
+bool has_name(const hearth_event& event) {
+  switch (event.type) {
+    case HEARTH_EVENT_OP_BEGIN:
+    case HEARTH_EVENT_OP_END:
+    case HEARTH_EVENT_MODULE_ENTER:
+    case HEARTH_EVENT_MODULE_EXIT:
+    case HEARTH_EVENT_STEP_BEGIN:
+    case HEARTH_EVENT_STEP_END:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What events of both traces are, as numbers: equal ones may belong together.
+class Kinds {
+ public:
+  std::vector<std::uint64_t> of(const Trace& trace, std::vector<std::uint32_t>& places) {
+    std::vector<std::uint64_t> kinds;
+    for (std::uint32_t i = 0; i < trace.events.size(); ++i) {
+      const hearth_event& event = trace.events[i];
+      if (!comparable(event)) continue;
+      places.push_back(i);
+      const std::uint64_t name = has_name(event) ? number(trace.names[event.name]) : 0;
+      const std::uint64_t access = event.type == HEARTH_EVENT_OPERAND ? event.access : 0;
+      kinds.push_back(name << 32 | std::uint64_t{event.thread} << 16 | std::uint64_t{event.type} << 8 | access);
+    }
+    return kinds;
+  }
+
+ private:
+  std::uint64_t number(const std::string& name) { return names_.try_emplace(name, names_.size() + 1).first->second; }
+
+  std::unordered_map<std::string, std::uint64_t> names_;
+};
+
+std::unordered_set<std::uint32_t> there_before(const Trace& trace) {
+  std::unordered_set<std::uint32_t> found;
+  for (const hearth_event& event : trace.events) {
+    if (event.type == HEARTH_EVENT_LIVE) found.insert(event.tensor);
+  }
+  return found;
+}
+
+class Pairs {
+ public:
+  Pairs(const Trace& small, const Trace& large) : small_before_(there_before(small)), large_before_(there_before(large)) {}
+
+  // Do the tensors of an aligned pair of events belong together?
+  bool join(const hearth_event& small, const hearth_event& large) {
+    if (large.tensor == HEARTH_NO_ID || small.tensor == HEARTH_NO_ID) return large.tensor == small.tensor;
+    const auto found = of_.find(large.tensor);
+    if (found != of_.end()) return found->second == small.tensor;
+    const bool born = large.type == HEARTH_EVENT_ALLOC;
+    const bool before = large_before_.contains(large.tensor) && small_before_.contains(small.tensor);
+    if ((!born && !before) || !taken_.insert(small.tensor).second) return false;
+    of_.emplace(large.tensor, small.tensor);
+    return true;
+  }
+
+  std::unordered_map<std::uint32_t, std::uint32_t> take() { return std::move(of_); }
+
+ private:
+  std::unordered_set<std::uint32_t> small_before_, large_before_, taken_;
+  std::unordered_map<std::uint32_t, std::uint32_t> of_;  // small one of each large one
+};
+
+std::size_t ops_in(const Trace& trace) {
+  return static_cast<std::size_t>(std::count_if(trace.events.begin(), trace.events.end(), [](const hearth_event& event) {
+    return event.type == HEARTH_EVENT_OP_BEGIN;
+  }));
+}
+
+const Error kTooMany{
+    "the two traces do not match: more than a twentieth of their events has no counterpart; trace the same program "
+    "at two sizes"};
+
+}  // namespace
+
+bool comparable(const hearth_event& event) {
+  switch (event.type) {
+    case HEARTH_EVENT_LIVE:
+    case HEARTH_EVENT_FAULT:
+    case HEARTH_EVENT_GUARD:
+    case HEARTH_EVENT_SAMPLE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Result<Match> match(const Trace& small, std::span<const Step> small_steps, const Trace& large,
+                    std::span<const Step> large_steps) {
+  Kinds kinds;
+  std::vector<std::uint32_t> in_small;
+  std::vector<std::uint32_t> in_large;
+  const std::vector<std::uint64_t> a = kinds.of(small, in_small);
+  const std::vector<std::uint64_t> b = kinds.of(large, in_large);
+  Match found;
+  found.compared = a.size() + b.size();
+  const std::uint64_t limit = found.compared / kMostAlone;
+  const auto partners = align(a, b, static_cast<std::uint32_t>(std::min(limit, kMostEdits)));
+  if (!partners) return kTooMany;
+  found.events.assign(large.events.size(), kAlone);
+  found.ops.assign(ops_in(large), kAlone);
+  Pairs pairs(small, large);
+  std::uint64_t together = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if ((*partners)[i] == kAlone) continue;
+    const std::uint32_t from = in_small[(*partners)[i]];
+    const std::uint32_t to = in_large[i];
+    if (!pairs.join(small.events[from], large.events[to])) continue;
+    found.events[to] = from;
+    if (large.events[to].type == HEARTH_EVENT_OP_BEGIN) found.ops[large_steps[to].op] = small_steps[from].op;
+    together += 2;
+  }
+  found.tensors = pairs.take();
+  found.alone = found.compared - together;
+  if (found.alone > limit) return kTooMany;
+  return found;
+}
+
+}  // namespace hearth::scale
