@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 MODELS_FOLDER = PROJECT / "bench" / "models"
 MODELS = ("resnet50", "mobilenetv2", "dcgan", "lstm_lm", "gpt2", "bert_base", "dlrm", "vit")
-IMAGE_MODELS = ("resnet50", "mobilenetv2", "dcgan", "vit")
+IMAGE_MODELS = ("resnet50", "mobilenetv2", "dcgan", "vit", "vgg", "densenet", "inception_v4")
 PROFILING_MODES = ("ops", "faults", "pages")
 MODES = {
     "plain": None,

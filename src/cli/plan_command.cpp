@@ -194,8 +194,8 @@ void make(const Options& options) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }
   const Facts facts = facts_of(*plan, taken.count());
-  std::string text = options.json ? json_text(trace->info, *plan, facts, rounds)
-                                  : table_text(*plan, facts, trace->info.thresholds);
+  std::string text =
+      options.json ? json_text(trace->info, *plan, facts, rounds) : table_text(*plan, facts, trace->info.thresholds);
   if (!options.json) {
     text = extrapolation_text(trace->info) + tiers_text(plan->residency) + autotm_text(rounds) + text;
   }

@@ -39,7 +39,8 @@ std::string report_of_trace(const profile::Trace& trace) {
   facts.live.profiled.events = trace.events.size();
   facts.live.profiled.dropped_events = trace.dropped;
   facts.live.iterations_profiled = 1;
-  facts.live.written_because = trace.info.extrapolated.empty() ? "made from a trace" : "made from an extrapolated trace";
+  facts.live.written_because =
+      trace.info.extrapolated.empty() ? "made from a trace" : "made from an extrapolated trace";
   std::string text;
   report::write_json(text, facts, &profile);
   return text;

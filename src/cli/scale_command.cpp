@@ -130,7 +130,9 @@ void make(const Options& options) {
 void add_scale(CLI::App& app) {
   CLI::App* command = app.add_subcommand("scale", "Extrapolate two traces of a training to a size that was never run");
   const auto options = std::make_shared<Options>();
-  command->add_option("TRACES", options->measured, "two traces of one program, each with its size: 16=b16.trace 32=b32.trace")
+  command
+      ->add_option("TRACES", options->measured,
+                   "two traces of one program, each with its size: 16=b16.trace 32=b32.trace")
       ->required()
       ->expected(2);
   command->add_option("--to", options->target, "the size that is asked for")->required()->check(CLI::PositiveNumber);

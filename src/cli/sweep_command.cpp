@@ -72,7 +72,7 @@ std::string table_text(const Options& options, const profile::TraceInfo& info, c
   const double best = swept.all_fast_ns;
   std::string out = extrapolation_text(info);
   out += fmt::format("machine      {}{}\n", machine.name,
-                                machine.scale == 1 ? "" : fmt::format(", bandwidths scaled by {:.4f}", machine.scale));
+                     machine.scale == 1 ? "" : fmt::format(", bandwidths scaled by {:.4f}", machine.scale));
   out += fmt::format("peak         {} of tensors\n", report::bytes_text(static_cast<double>(profile.peak_bytes)));
   out +=
       fmt::format("a step       {} with everything fast, {} with everything slow ({}x); simulated, not measured\n\n",

@@ -68,7 +68,8 @@ void summary(const Trace& trace, const std::string& file) {
          ", hearth " + info.hearth_version + "\n";
   out += "  iteration  " + report::count_text(info.iteration) + ", mode " + info.mode + ", " + report::time_text(span) +
          "\n";
-  if (!info.extrapolated.empty()) out += "  EXTRAPOLATED " + info.extrapolated + ": bytes and times were not measured\n";
+  if (!info.extrapolated.empty())
+    out += "  EXTRAPOLATED " + info.extrapolated + ": bytes and times were not measured\n";
   out += "  names      " + report::count_text(trace.names.size() - 1) + "\n";
   out += "  events     " + report::count_text(trace.events.size()) + ", " + report::count_text(trace.dropped) +
          " dropped\n";

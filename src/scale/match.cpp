@@ -49,17 +49,17 @@ class Kinds {
   std::unordered_map<std::string, std::uint64_t> names_;
 };
 
-std::unordered_set<std::uint32_t> there_before(const Trace& trace) {
+std::unordered_set<std::uint32_t> made_within(const Trace& trace) {
   std::unordered_set<std::uint32_t> found;
   for (const hearth_event& event : trace.events) {
-    if (event.type == HEARTH_EVENT_LIVE) found.insert(event.tensor);
+    if (event.type == HEARTH_EVENT_ALLOC) found.insert(event.tensor);
   }
   return found;
 }
 
 class Pairs {
  public:
-  Pairs(const Trace& small, const Trace& large) : small_before_(there_before(small)), large_before_(there_before(large)) {}
+  Pairs(const Trace& small, const Trace& large) : small_made_(made_within(small)), large_made_(made_within(large)) {}
 
   // Do the tensors of an aligned pair of events belong together?
   bool join(const hearth_event& small, const hearth_event& large) {
@@ -67,7 +67,7 @@ class Pairs {
     const auto found = of_.find(large.tensor);
     if (found != of_.end()) return found->second == small.tensor;
     const bool born = large.type == HEARTH_EVENT_ALLOC;
-    const bool before = large_before_.contains(large.tensor) && small_before_.contains(small.tensor);
+    const bool before = !large_made_.contains(large.tensor) && !small_made_.contains(small.tensor);
     if ((!born && !before) || !taken_.insert(small.tensor).second) return false;
     of_.emplace(large.tensor, small.tensor);
     return true;
@@ -76,14 +76,14 @@ class Pairs {
   std::unordered_map<std::uint32_t, std::uint32_t> take() { return std::move(of_); }
 
  private:
-  std::unordered_set<std::uint32_t> small_before_, large_before_, taken_;
+  std::unordered_set<std::uint32_t> small_made_, large_made_, taken_;
   std::unordered_map<std::uint32_t, std::uint32_t> of_;  // small one of each large one
 };
 
 std::size_t ops_in(const Trace& trace) {
-  return static_cast<std::size_t>(std::count_if(trace.events.begin(), trace.events.end(), [](const hearth_event& event) {
-    return event.type == HEARTH_EVENT_OP_BEGIN;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(trace.events.begin(), trace.events.end(),
+                    [](const hearth_event& event) { return event.type == HEARTH_EVENT_OP_BEGIN; }));
 }
 
 const Error kTooMany{

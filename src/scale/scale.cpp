@@ -59,8 +59,8 @@ class Scaler {
   Scaled scaled(std::span<const Step> steps) {
     Scaled out;
     out.trace.info = large_.info;
-    out.trace.info.extrapolated = "from sizes " + number_text(sizes_.small) + " and " + number_text(sizes_.large) + " to " +
-                                  number_text(sizes_.target);
+    out.trace.info.extrapolated = "from sizes " + number_text(sizes_.small) + " and " + number_text(sizes_.large) +
+                                  " to " + number_text(sizes_.target);
     out.trace.names = large_.names;
     out.trace.events = large_.events;
     for (std::size_t i = 0; i < large_.events.size(); ++i) {
@@ -88,8 +88,9 @@ class Scaler {
     ++facts_.tensors;
     const std::uint64_t before = event.bytes;
     const auto partner = match_.tensors.find(event.tensor);
-    if (partner != match_.tensors.end()) {
-      const std::uint64_t small = small_bytes_.at(partner->second);
+    const auto bytes = partner == match_.tensors.end() ? small_bytes_.end() : small_bytes_.find(partner->second);
+    if (bytes != small_bytes_.end()) {
+      const std::uint64_t small = bytes->second;
       event.bytes = on_line(small, before);
       const double proportional = static_cast<double>(small) * sizes_.large / sizes_.small;
       facts_.growing += before > small ? 1 : 0;
@@ -142,7 +143,7 @@ class Scaler {
   Sizes sizes_;
   Facts facts_;
   std::unordered_map<std::uint32_t, std::uint64_t> small_bytes_;
-  std::unordered_map<std::uint32_t, double> factor_;  // by which tensors of the larger trace grow
+  std::unordered_map<std::uint32_t, double> factor_;                 // by which tensors of the larger trace grow
   std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max();  // of those on pages of their own
 };
 

@@ -34,11 +34,18 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 32);
 }
 
-// What ops are: a hash of their names and of the bytes that they handle at both sizes, and whether they may take longer.
+// What ops are: a hash of their names and of the bytes that they handle at both sizes, and whether they may take
+// longer.
 class Kinds {
  public:
   Kinds(const Walked& small, const Walked& large, const Match& match, std::size_t ops)
-      : small_(small), large_(large), match_(match), hash_(ops, 0), handles_(ops, 0), grows_(ops, 0), parent_(ops, kNoOp) {
+      : small_(small),
+        large_(large),
+        match_(match),
+        hash_(ops, 0),
+        handles_(ops, 0),
+        grows_(ops, 0),
+        parent_(ops, kNoOp) {
     small_bytes_ = bytes_by_serial(small.trace);
     large_bytes_ = bytes_by_serial(large.trace);
     for (std::uint32_t i = 0; i < large.trace.events.size(); ++i) see(i);

@@ -14,7 +14,7 @@ namespace hearth::scale {
 constexpr std::uint32_t kNoOp = 0xffffffffu;
 
 struct Step {
-  std::uint64_t ns = 0;          // since the event before; none before the iteration begins
+  std::uint64_t ns = 0;           // since the event before; none before the iteration begins
   std::uint32_t main_op = kNoOp;  // innermost one of the main thread while they passed
   std::uint32_t op = kNoOp;       // innermost one of the event's own thread: of an end the one that ends
   std::uint32_t parent = kNoOp;   // of a begin, whose op is the one that begins
