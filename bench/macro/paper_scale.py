@@ -49,15 +49,15 @@ PUBLISHED_FIRST_TOUCH, PUBLISHED_AUTOTM = 0.719, 0.277
 
 ASSUMPTIONS = """\
 1. **Bytes and times are extrapolated.** Every tensor's bytes and every op's time lie on the line through two measured
-   batches ({batches}). Op times of one thread, {clock}. The smaller a batch, the better caches serve it: of ops that are
-   bound by memory this hides some, as far as the roofline does not know better.
+   batches ({batches}). Op times are of one thread, {clock}. For what caches hold at those batches and not at the
+   paper's, only the traffic of assumption 5 stands.
 2. **The networks** are those of AutoTM's repository (`zoo/*.jl`) written in PyTorch: VGG-416 has 81 + 81 + 82 + 83 + 83
    convolutions, DenseNet's transitions go back to 64 channels, Inception has no batch normalization. ResNet-200 is that of
    He et al., with momentum; AutoTM's has no normalization after the first convolution and strides elsewhere.
-   Convolutions of up to 20,480 weights take another algorithm in PyTorch below batch 16: VGG-416's first one, here.
 3. **The framework** is PyTorch, not nGraph: what autograd keeps, and what it does in place, decides the footprint.
-4. **The machine** is the preset `{machine}`, scaled to one thread of this host, so that arithmetic and memory are in the
-   proportion that they have there; nothing of it is measured. NUMA, page faults and the cost of single moves are left out.
+4. **The machine** is the preset `{machine}`, scaled to one thread of this host ({gflops:.0f} GFLOP/s), so that arithmetic and
+   memory are in the proportion that they have there; nothing of its memory is measured. NUMA, page faults and the cost of
+   single moves are left out.
 5. **An op's time** is the greater one of its own and its operands' traffic. AutoTM measured each op in each placement.
 6. **All that is traced has a place:** weights and gradients too, which AutoTM pins in DRAM and does not count.
 7. **Slow copies stay valid** until what was fetched is written, as in AutoTM.
@@ -171,7 +171,8 @@ def programs_table(networks, size):
         programs = each["points"][size]["autotm"]
         last = programs[MODES[-1]]
         lines.append(row(each["title"], each["ops"], last["columns"], last["rows"],
-                         *(f"{programs[mode]['gap'] * 100:.1f} %" for mode in MODES), f"{last['peak_bytes'] / 2**20:.0f} MiB"))
+                         *(f"{programs[mode]['gap'] * 100:.1f} %" for mode in MODES),
+                         f"{last['peak_bytes'] / 2**20:.0f} MiB"))
     return lines
 
 
@@ -205,8 +206,8 @@ def markdown(results):
     lines += ["", f"The programs, {size}:", "", *programs_table(networks, size), "", "Assumptions:", ""]
     batches = "; ".join(f"{each['title']} {', '.join(map(str, each['traced']))}" for each in networks)
     clock = "by the CPU time that they took" if results["cpu_clock"] else "by the clock"
-    lines.append(ASSUMPTIONS.format(batches=batches, clock=clock, machine=results["machine"], seconds=results["seconds"],
-                                    solver=results["solver"], limit=LIMIT_NAME))
+    lines.append(ASSUMPTIONS.format(batches=batches, clock=clock, machine=results["machine"], gflops=results["gemm"] / 1e9,
+                                    seconds=results["seconds"], solver=results["solver"], limit=LIMIT_NAME))
     return "\n".join(lines)
 
 
@@ -234,10 +235,11 @@ def main():
         folder = arguments.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         machine = folder / f"{arguments.machine}.json"
-        cached(machine, lambda: tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1,
+        found = cached(machine, lambda: tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1,
                                                      temporary)[arguments.machine])
         results = {"schema_version": SCHEMA_VERSION, "simulated": True, "extrapolated": True, "machine": arguments.machine,
-                   "seconds": arguments.time_limit, "slots": arguments.slots, "sizes": arguments.sizes,
+                   "gemm": found["machine"]["gemm"], "seconds": arguments.time_limit, "slots": arguments.slots,
+                   "sizes": arguments.sizes,
                    "cpu_clock": bool(arguments.cpu_clock), "networks": []}
         for name in arguments.network:
             network = NETWORKS[name]

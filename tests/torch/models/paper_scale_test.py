@@ -40,7 +40,7 @@ class PaperScale(unittest.TestCase):
         self.tool = self.folder / "hearth"
         self.tool.write_text(TOOL.format(python=sys.executable))
         self.tool.chmod(0o755)
-        (self.folder / "optane-100.json").write_text("{}")
+        (self.folder / "optane-100.json").write_text('{"machine": {"gemm": 75e9}}')
         for name, network in paper_scale.NETWORKS.items():
             for batch in network.batches: (self.folder / f"{name}-b{batch}.trace").touch()
 
@@ -67,6 +67,7 @@ class PaperScale(unittest.TestCase):
         self.assertIn("| ResNet-200 | 1234 | 7 | 5 | 1.5 % | 1.5 % | 1.5 % | 3 MiB |", lines)
         self.assertIn("Memory Mode is not simulated; 1.33 times as quick as first touch", text)
         self.assertIn("by the CPU time that they took", text)
+        self.assertIn("(75 GFLOP/s)", text)
         for figure in ("+71.9 %", "+27.7 %", "+100.0 % (4:1)", "static: +60.0 % (8:1)"): self.assertIn(figure, text)
         numbered = [line for line in lines if re.match(r"\d+\. ", line)]
         self.assertEqual([line.split(".")[0] for line in numbered], [str(i + 1) for i in range(len(numbered))])
@@ -76,7 +77,8 @@ class PaperScale(unittest.TestCase):
     def test_traces_are_scaled_to_the_papers_batch_and_limit(self):
         self.run_program("--network", "inception_v4", "--sizes", "185 GB")
         scale, *sweeps = self.calls()
-        self.assertEqual(scale[:3], ["scale", f"16={self.folder}/inception_v4-b16.trace", f"32={self.folder}/inception_v4-b32.trace"])
+        traces = [f"{batch}={self.folder}/inception_v4-b{batch}.trace" for batch in (16, 32)]
+        self.assertEqual(scale[:3], ["scale", *traces])
         self.assertEqual(scale[scale.index("--to") + 1], "6144")
         self.assertEqual([call[call.index("--mode") + 1] for call in sweeps], list(paper_scale.MODES))
         for call in sweeps: self.assertEqual(call[call.index("--sizes") + 1], "185000000000")

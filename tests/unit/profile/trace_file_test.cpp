@@ -38,6 +38,7 @@ class TraceFile : public testing::Test {
     info_.pid = 7;
     info_.unix_ns = 1'700'000'000'123'456'789;
     info_.iteration = 3;
+    info_.extrapolated = "from sizes 2 and 4 to 8";
     info_.thresholds = {.short_ops = 12, .frequency_base = 2.5, .frequency_buckets = 6};
   }
   void TearDown() override {
@@ -92,6 +93,7 @@ TEST_F(TraceFile, RoundTrips) {
   EXPECT_EQ(trace->info.unix_ns, info_.unix_ns);
   EXPECT_EQ(trace->info.thresholds.frequency_base, 2.5);
   EXPECT_EQ(trace->info.thresholds.frequency_buckets, 6u);
+  EXPECT_EQ(trace->info.extrapolated, info_.extrapolated);
   ASSERT_EQ(trace->events.size(), script_.events().size());
   EXPECT_EQ(std::memcmp(trace->events.data(), script_.events().data(), script_.events().size() * 32), 0);
 }
