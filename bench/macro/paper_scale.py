@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""AutoTM's largest trainings, hundreds of gigabytes, simulated from traces of small batches.
+"""AutoTM's trainings, of hundreds of gigabytes, simulated from traces of small batches.
 
 Traces each network at two small batches, has `hearth scale` extrapolate them to the batch of the paper (Hildebrand et al.,
 ASPLOS 2020), and simulates with `hearth sweep` what a step takes with the paper's limit of fast memory, and with slow
 memory 8, 4 and 1 times the fast one. Prints the paper's figures beside ours, and every assumption. Neither time nor
-footprint is measured at those batches.
+footprint is measured at those batches. --set conventional takes the paper's smaller batches, of which it has most figures.
 
 --folder keeps traces and sweeps: a run that was stopped goes on with what is there."""
 import argparse
@@ -31,20 +31,23 @@ POLICIES = ("all-slow", "first-touch", *MODES, "sentinel")
 @dataclass(frozen=True)
 class Network:
     title: str
-    model: str            # in bench/models
+    model: str       # in bench/models
     options: tuple
-    batches: tuple        # that are traced
-    paper_batch: int
-    paper_gb: float       # footprint, as a comment in AutoTM's repository has it
+    batches: tuple   # that are traced
+    paper: dict      # by set: the paper's batch, and its footprint in GB where a comment in AutoTM's repository has it
 
 
 NETWORKS = {
-    "resnet200": Network("ResNet-200", "resnet50", ("--layers", 200, "--image", 224), (16, 32), 2560, 651),
-    "vgg416": Network("VGG-416", "vgg", ("--layers", 416), (1, 2), 320, 658),
-    "densenet264": Network("DenseNet-264", "densenet", (), (16, 32), 3072, 688),
-    "inception_v4": Network("Inception v4", "inception_v4", (), (16, 32), 6144, 659),
+    "resnet200": Network("ResNet-200", "resnet50", ("--layers", 200, "--image", 224), (16, 32),
+                         {"large": (2560, 651), "conventional": (512, None)}),
+    "vgg416": Network("VGG-416", "vgg", ("--layers", 416), (1, 2), {"large": (320, 658)}),
+    "vgg19": Network("VGG-19", "vgg", ("--layers", 19), (8, 16), {"conventional": (2048, None)}),
+    "densenet264": Network("DenseNet-264", "densenet", (), (16, 32), {"large": (3072, 688), "conventional": (512, None)}),
+    "inception_v4": Network("Inception v4", "inception_v4", (), (16, 32),
+                            {"large": (6144, 659), "conventional": (1024, None)}),
 }
-# What the paper's abstract and the repository's README say; of the smaller set of networks, but for the last.
+SETS = {"large": tuple(SIZES), "conventional": tuple(autotm.SIZES)}
+# What the paper's abstract and the repository's README say, of the conventional set.
 PUBLISHED_FIRST_TOUCH, PUBLISHED_AUTOTM = 0.719, 0.277
 
 ASSUMPTIONS = """\
@@ -63,7 +66,7 @@ ASSUMPTIONS = """\
 7. **Slow copies stay valid** until what was fetched is written, as in AutoTM.
 8. **Programs had {seconds:g} s each** with {solver}: their schedules are not the best ones (`gap`). Where one was no better
    than sentinel's, mode `asynchronous` has that. AutoTM's CPU figures are of mode `synchronous`.
-9. **`{limit}`** are 185 x 10^9 bytes; a ratio is that of slow to fast memory, both together the peak of all tensors."""
+9. **A ratio** is that of slow to fast memory, both together the peak of all tensors; {limit} are 185 x 10^9 bytes."""
 
 
 def trace_settings(arguments, path):
@@ -100,12 +103,12 @@ def cached(path, make):
     return made
 
 
-def scaled(name, network, arguments, folder):
-    measured = [(batch, folder / f"{name}-b{batch}.trace") for batch in network.batches]
-    for batch, path in measured: trace(network, batch, arguments, path)
-    path = folder / f"{name}-b{network.paper_batch}.trace"
-    return path, told([arguments.tool, "scale", *(f"{batch}={path}" for batch, path in measured), "--to",
-                       network.paper_batch, "-o", path, "--json"])
+def scaled(name, network, batch, arguments, folder):
+    measured = {size: folder / f"{name}-b{size}.trace" for size in network.batches}
+    for size, path in measured.items(): trace(network, size, arguments, path)
+    made = folder / f"{name}-b{batch}-scaled.trace"
+    return made, told([arguments.tool, "scale", *(f"{size}={path}" for size, path in measured.items()), "--to", batch, "-o",
+                       made, "--json"])
 
 
 def sweep(arguments, path, machine, mode, size, folder):
@@ -120,10 +123,10 @@ def sweep(arguments, path, machine, mode, size, folder):
     return cached(folder / name, make)
 
 
-def figures_of(name, network, scale, swept):
+def figures_of(name, network, paper, scale, swept):
     """`swept`: by size, then by mode."""
     any_size = next(iter(swept.values()))[MODES[-1]]
-    figures = {"network": name, "title": network.title, "batch": network.paper_batch, "paper_gb": network.paper_gb,
+    figures = {"network": name, "title": network.title, "batch": paper[0], "paper_gb": paper[1],
                "traced": list(network.batches), "scale": scale, "ops": any_size["ops"],
                "peak_bytes": any_size["peak_bytes"], "all_fast_ns": any_size["all_fast_ns"], "points": {}}
     for size, by_mode in swept.items():
@@ -142,10 +145,11 @@ def footprints_table(networks):
                    "a step, all fast", "without counterpart")
     for each in networks:
         peaks, scale = each["scale"]["peak_bytes"], each["scale"]
-        gb = each["peak_bytes"] / 1e9
+        gb, paper = each["peak_bytes"] / 1e9, each["paper_gb"]
         lines.append(row(each["title"], ", ".join(map(str, each["traced"])),
                          ", ".join(f"{peak / 1e9:.2f} GB" for peak in peaks[:2]), each["batch"], f"{gb:.0f} GB",
-                         f"{each['paper_gb']:g} GB", f"{gb / each['paper_gb']:.2f}", f"{each['all_fast_ns'] / 60e9:.0f} min",
+                         f"{paper:g} GB" if paper else "", f"{gb / paper:.2f}" if paper else "",
+                         f"{each['all_fast_ns'] / 60e9:.0f} min",
                          f"{scale['events_alone'] / scale['events'] * 100:.2f} %"))
     return lines
 
@@ -195,13 +199,13 @@ def published_table(networks, sizes):
 
 
 def markdown(results):
-    networks = results["networks"]
+    networks, large = results["networks"], results["set"] == "large"
     lines = ["Peak of all tensors, extrapolated, beside the paper's footprint:", "", *footprints_table(networks)]
     for size in results["sizes"]:
         title = f"{size} of fast memory" if size == LIMIT_NAME else f"Slow to fast memory {size}"
         lines += ["", f"{title}; step time, everything fast = 1:", "", *times_table(networks, size)]
-    lines += ["", "Beside what was published (of another set of networks, but for the last row):", "",
-              *published_table(networks, results["sizes"])]
+    of_which = "the conventional set" + (", and of the large one in the last row" if large else "")
+    lines += ["", f"Beside what was published of {of_which}:", "", *published_table(networks, results["sizes"])]
     size = results["sizes"][-1]
     lines += ["", f"The programs, {size}:", "", *programs_table(networks, size), "", "Assumptions:", ""]
     batches = "; ".join(f"{each['title']} {', '.join(map(str, each['traced']))}" for each in networks)
@@ -214,8 +218,9 @@ def markdown(results):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = runs.PROJECT / "build"
-    parser.add_argument("--network", nargs="+", choices=NETWORKS, default=list(NETWORKS))
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--set", choices=SETS, default="large", help="the paper's batches (default large)")
+    parser.add_argument("--network", nargs="+", choices=NETWORKS, help="default: all of the set")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, help="default: all of the set")
     parser.add_argument("--python", default=runs.default_pythons()[0])
     parser.add_argument("--library", default=build / "lib" / "libhearth.so")
     parser.add_argument("--tool", default=build / "bin" / "hearth")
@@ -226,7 +231,12 @@ def parse():
                         help="ops take CPU time: on a machine with other load (build/lib/libhearth_cpu_clock.so)")
     parser.add_argument("--folder", type=pathlib.Path, help="keep traces and sweeps here, and take those that are there")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures to this file")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.sizes = arguments.sizes or list(SETS[arguments.set])
+    there_are = [name for name, network in NETWORKS.items() if arguments.set in network.paper]
+    arguments.network = arguments.network or there_are
+    if not set(arguments.network) <= set(there_are): parser.error(f"the {arguments.set} set has {', '.join(there_are)}")
+    return arguments
 
 
 def main():
@@ -237,16 +247,17 @@ def main():
         machine = folder / f"{arguments.machine}.json"
         found = cached(machine, lambda: tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1,
                                                      temporary)[arguments.machine])
-        results = {"schema_version": SCHEMA_VERSION, "simulated": True, "extrapolated": True, "machine": arguments.machine,
-                   "gemm": found["machine"]["gemm"], "seconds": arguments.time_limit, "slots": arguments.slots,
-                   "sizes": arguments.sizes,
-                   "cpu_clock": bool(arguments.cpu_clock), "networks": []}
+        results = {"schema_version": SCHEMA_VERSION, "simulated": True, "extrapolated": True, "set": arguments.set,
+                   "machine": arguments.machine, "gemm": found["machine"]["gemm"], "seconds": arguments.time_limit,
+                   "slots": arguments.slots, "sizes": arguments.sizes, "cpu_clock": bool(arguments.cpu_clock),
+                   "networks": []}
         for name in arguments.network:
             network = NETWORKS[name]
-            path, scale = scaled(name, network, arguments, folder)
+            paper = network.paper[arguments.set]
+            path, scale = scaled(name, network, paper[0], arguments, folder)
             swept = {size: {mode: sweep(arguments, path, machine, mode, size, folder) for mode in MODES}
                      for size in arguments.sizes}
-            figures = figures_of(name, network, scale, swept)
+            figures = figures_of(name, network, paper, scale, swept)
             results["networks"].append(figures)
             results["solver"] = figures["points"][arguments.sizes[-1]]["autotm"][MODES[-1]]["solver"]
     runs.save(arguments.json, results)

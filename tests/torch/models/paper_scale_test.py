@@ -83,6 +83,17 @@ class PaperScale(unittest.TestCase):
         self.assertEqual([call[call.index("--mode") + 1] for call in sweeps], list(paper_scale.MODES))
         for call in sweeps: self.assertEqual(call[call.index("--sizes") + 1], "185000000000")
 
+    def test_the_conventional_set_has_batches_of_its_own_and_no_limit(self):
+        text, results = self.run_program("--set", "conventional")
+        self.assertEqual([each["batch"] for each in results["networks"]], [512, 2048, 512, 1024])
+        self.assertIn("| VGG-19 | 8, 16 | 4.00 GB, 8.00 GB | 2048 | 650 GB |  |  | 60 min | 0.15 % |", text.splitlines())
+        self.assertNotIn("185 GB of fast memory", text)
+        self.assertNotIn("Memory Mode", text)
+        done = subprocess.run([sys.executable, str(MACRO / "paper_scale.py"), "--network", "vgg19"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the large set has resnet200, vgg416", done.stderr)
+
     def test_what_is_there_is_taken(self):
         first, _ = self.run_program("--network", "resnet200", "--sizes", "4:1")
         count = len(self.calls())
