@@ -116,25 +116,27 @@ class Scaler {
   // What passes in an op is stretched evenly; an op that took no time that the clock shows takes its own at its end.
   void stretch(std::vector<hearth_event>& events, std::span<const Step> steps) {
     std::vector<double> owed = times_.target_ns;
-    double late = 0;
-    std::uint64_t before = events.empty() ? 0 : events.front().time_ns;
+    double rest = 0;  // of a nanosecond
+    std::uint64_t passed = 0;
+    std::uint64_t now = 0;
     for (std::size_t i = 0; i < events.size(); ++i) {
       const Step& step = steps[i];
       const std::size_t op = step.main_op == kNoOp ? owed.size() - 1 : step.main_op;
       const double measured = times_.measured_ns[op];
-      double ns = measured > 0 ? static_cast<double>(step.ns) * times_.target_ns[op] / measured : 0;
       const bool ends = events[i].type == HEARTH_EVENT_OP_END && events[i].thread == 0 && step.op == step.main_op;
-      if (ends && step.op != kNoOp && measured <= 0) ns = owed[op];
+      double ns = measured > 0 ? static_cast<double>(step.ns) * times_.target_ns[op] / measured : 0;
+      if (measured <= 0 && ends && step.op != kNoOp) ns = owed[op];
       owed[op] -= ns;
-      late += ns;
-      const double now = std::floor(late);
-      late -= now;
-      // Before the iteration begins stamps stay as they are.
-      if (step.ns == 0 && now == 0 && facts_.target_ns == 0) before = std::max(before, events[i].time_ns);
-      before += static_cast<std::uint64_t>(now);
-      facts_.target_ns += now;
-      events[i].time_ns = before;
+      rest += ns;
+      const auto whole_ns = static_cast<std::uint64_t>(rest);
+      rest -= static_cast<double>(whole_ns);
+      // As long as nothing has passed, the iteration may not have begun: stamps stay as they are.
+      if (passed == 0) now = std::max(now, events[i].time_ns - step.ns);
+      passed += whole_ns;
+      now += whole_ns;
+      events[i].time_ns = now;
     }
+    facts_.target_ns = static_cast<double>(passed);
   }
 
   const Trace &small_, &large_;
