@@ -218,8 +218,21 @@ class Run {
     if (!schedule_.moves[index].wait) return;
     const double begin = now_;
     const double tick = static_cast<double>(std::uint64_t{1} << 18) / lanes_[kFast].bandwidth;
-    while (pending(index) && now_ - begin < kPatienceNs) pass(tick);
+    const double end = begin + patience_ns();
+    while (pending(index) && now_ < end) pass(tick);
     outcome_.stall_ns += now_ - begin;
+  }
+
+  // As long as the runtime waits for one move; or as long as all that is asked for can take, where a machine that is
+  // scaled down to this host moves so slowly that a move alone takes more. It never comes where there is no room.
+  double patience_ns() const {
+    double ns = 0;
+    for (const Lane& lane : lanes_) {
+      for (const std::uint32_t i : lane.queue) {
+        ns += static_cast<double>(schedule_.pieces[schedule_.moves[i].piece].bytes) / lane.bandwidth;
+      }
+    }
+    return std::max(kPatienceNs, ns);
   }
 
   static constexpr double kPatienceNs = 2e9;

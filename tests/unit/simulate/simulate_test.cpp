@@ -207,6 +207,31 @@ TEST(Moves, OneThatIsWaitedForStopsTheProgram) {
   EXPECT_NEAR(outcome.step_ns, 10 * kMs + outcome.stall_ns, 1);
 }
 
+TEST(Moves, OneThatTakesLongIsWaitedForAllThatTime) {
+  const Workload workload = ten();
+  Schedule schedule = all_fast_of(workload);
+  schedule.moves = {{.piece = 0, .to = tier::Tier::slow, .at = 1, .due = 1, .wait = true},
+                    {.piece = 0, .to = tier::Tier::fast, .at = 8, .due = 8, .wait = true}};
+  tier::Machine machine = mover();
+  machine.move_to_fast /= 2000;
+  machine.move_to_slow /= 2000;
+  const Outcome outcome = simulate(workload, machine, schedule);
+  const auto bytes = static_cast<double>(schedule.pieces[0].bytes);
+  const double seconds = bytes / machine.move_to_fast + bytes / machine.move_to_slow;
+  EXPECT_GT(seconds, 5);
+  EXPECT_NEAR(outcome.stall_ns, seconds * 1e9, seconds * 1e9 * 0.01 + 1e9);
+}
+
+// What is waited for and finds no room does not come.
+TEST(Moves, OneThatCannotBeIsNotWaitedForWithoutEnd) {
+  const Workload workload = ten();
+  Schedule schedule = all_fast_of(workload);
+  schedule.pieces[0].begin = tier::Tier::slow;
+  schedule.capacity = 1;
+  schedule.moves = {{.piece = 0, .to = tier::Tier::fast, .at = 8, .due = 8, .wait = true}};
+  EXPECT_NEAR(simulate(workload, mover(), schedule).stall_ns, 2e9, 1e8);
+}
+
 TEST(Moves, WhatLeavesMakesRoomForWhatComes) {
   Workload workload = ten();
   Schedule schedule = all_fast_of(workload);
