@@ -48,7 +48,9 @@ TEST(Align, PairsAreEqualInOrderAndAsManyAsThereCanBe) {
     EXPECT_EQ(pairs, longest_common(a, b));
     const auto alone = static_cast<std::uint32_t>(a.size() + b.size() - 2 * pairs);
     EXPECT_TRUE(align(a, b, alone).has_value());
-    if (alone > 0) EXPECT_FALSE(align(a, b, alone - 1).has_value());
+    if (alone > 0) {
+      EXPECT_FALSE(align(a, b, alone - 1).has_value());
+    }
   }
 }
 
