@@ -32,9 +32,9 @@ def trace(model, python, library, path, options):
         sys.exit(f"{model}: {done.error or 'no trace was written'}")
 
 
-def sweep(tool, path, machine, mode, seconds, slots):
+def sweep(tool, path, machine, mode, seconds, slots, options=()):
     command = [tool, "sweep", str(path), "--machine", str(machine), "--sizes", ",".join(SIZES.values()), "--autotm",
-               "--mode", mode, "--time-limit", str(seconds), "--slots", str(slots), "--json"]
+               "--mode", mode, "--time-limit", str(seconds), "--slots", str(slots), "--json", *map(str, options)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {runs.last_line(done.stderr)}")

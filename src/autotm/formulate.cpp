@@ -21,6 +21,7 @@ class Maker {
         items_(items),
         options_(options),
         savings_(items.ops.size()),
+        operands_(items.ops.size()),
         room_(slots.count()),
         load_{std::vector<Terms>(slots.count()), std::vector<Terms>(slots.count())} {
     double slow = 0;
@@ -68,7 +69,7 @@ class Maker {
         if (options_.clean) placed.clean.push_back(column("clean" + name + "_" + std::to_string(c), item.units));
       }
       const std::uint32_t fast = placed.fast.back();
-      for (const Visit& visit : item.clusters[c].visits) savings_[visit.op].push_back({fast, visit.more_ns / made_.ns});
+      for (const Visit& visit : item.clusters[c].visits) add_visit(visit, fast, item.units);
       if (options_.mode != Mode::fixed) hold(i, fast, item.clusters[c].slots);
     }
     if (options_.mode == Mode::fixed) {
@@ -81,6 +82,16 @@ class Maker {
       if (options_.clean && !item.resident) made_.program.columns[placed.clean[0]].high = 0;
     }
     made_.placed.push_back(std::move(placed));
+  }
+
+  void add_visit(const Visit& visit, std::uint32_t fast, std::uint32_t units) {
+    if (items_.ops[visit.op].table == nullptr) {
+      savings_[visit.op].push_back({fast, visit.more_ns / made_.ns});
+      return;
+    }
+    Terms& operands = operands_[visit.op];
+    if (operands.size() <= visit.operand) operands.resize(visit.operand + 1, {Formula::kNone, 0});
+    operands[visit.operand] = {fast, 1.0 / units};
   }
 
   // The tensor flow graph between two uses: what was fast stays or leaves, and what is to be fast stayed or comes.
@@ -185,12 +196,18 @@ class Maker {
     }
   }
 
-  // An op takes max(own time, traffic), and its traffic is linear in the units of its operands that are fast: a column
-  // that is at least both does what AutoTM needs 2^n configurations for. One that is all traffic needs no column.
+  // By the roofline an op takes max(own time, traffic), and its traffic is linear in the units of its operands that are
+  // fast: a column that is at least both does what AutoTM needs 2^n configurations for. One that is all traffic needs
+  // no column.
   void add_op_times() {
     made_.op_time.assign(items_.ops.size(), Formula::kNone);
+    exact_of_.assign(items_.ops.size(), Formula::kNone);
     for (std::uint32_t op = 0; op < items_.ops.size(); ++op) {
       const OpTime& time = items_.ops[op];
+      if (time.counts && time.table != nullptr && !operands_[op].empty()) {
+        add_configurations(op);
+        continue;
+      }
       if (!time.counts || savings_[op].empty() || time.fast_ns >= time.self_ns) {
         made_.program.offset += time.all_slow() / made_.ns;
         for (const Term& term : savings_[op]) made_.program.columns[term.column].cost -= term.factor;
@@ -203,6 +220,36 @@ class Maker {
       made_.op_rows.push_back({static_cast<std::uint32_t>(made_.program.rows.size()), made_.op_time[op]});
       made_.program.add("time_" + name, time.slow_ns / made_.ns, kInfinity, std::move(terms));
     }
+  }
+
+  // An op that no two lines describe: one column c for each placement x of its operands, sum c = 1, and those in which
+  // an operand is fast together are its fast share. Whole shares leave one c that is not 0. No equations: what they tie
+  // together would be the whole program (neighborhoods.h).
+  void add_configurations(std::uint32_t op) {
+    const std::vector<double>& table = *items_.ops[op].table;
+    const std::string name = "op_" + std::to_string(op) + "_";
+    Configurations exact{op, static_cast<std::uint32_t>(made_.program.columns.size()), std::move(operands_[op])};
+    while (std::size_t{1} << exact.fast.size() < table.size()) exact.fast.push_back({Formula::kNone, 0});
+    Terms one;
+    for (std::uint32_t mask = 0; mask < table.size(); ++mask) {
+      one.push_back({made_.program.add({0, 1, table[mask] / made_.ns, false, name + std::to_string(mask)}), 1});
+    }
+    for (std::uint32_t i = 0; i < exact.fast.size(); ++i) {
+      Terms fast, slow;
+      for (std::uint32_t mask = 0; mask < table.size(); ++mask) {
+        ((mask >> i & 1) != 0 ? slow : fast).push_back({exact.first + mask, 1});
+      }
+      if (exact.fast[i].column != Formula::kNone) {
+        fast.push_back({exact.fast[i].column, -exact.fast[i].factor});
+        slow.push_back({exact.fast[i].column, exact.fast[i].factor});
+      }
+      const std::string operand = std::to_string(i) + "_" + name;
+      made_.program.add("fast" + operand, -kInfinity, 0, std::move(fast));
+      made_.program.add("slow" + operand, -kInfinity, 1, std::move(slow));
+    }
+    made_.program.add("one_" + name, 1, 1, std::move(one));
+    exact_of_[op] = static_cast<std::uint32_t>(made_.exact.size());
+    made_.exact.push_back(std::move(exact));
   }
 
   // The ops of the slot after which something dies, or which end it: at no other is more alive.
@@ -258,6 +305,14 @@ class Maker {
           beside.push_back({made_.op_time[op], -1});
           continue;
         }
+        if (exact_of_[op] != Formula::kNone) {
+          const std::vector<double>& table = *items_.ops[op].table;
+          const std::uint32_t first = made_.exact[exact_of_[op]].first;
+          for (std::uint32_t mask = 0; mask < table.size(); ++mask) {
+            beside.push_back({first + mask, -table[mask] / made_.ns});
+          }
+          continue;
+        }
         constant += items_.ops[op].all_slow() / made_.ns;
         beside.insert(beside.end(), savings_[op].begin(), savings_[op].end());
       }
@@ -276,6 +331,8 @@ class Maker {
   const Items& items_;
   const FormulaOptions& options_;
   std::vector<Terms> savings_;           // by op: what each fast unit saves
+  std::vector<Terms> operands_;          // by op whose time is a table: as Configurations::fast
+  std::vector<std::uint32_t> exact_of_;  // by op: index into Formula::exact, or kNone
   std::vector<std::vector<Held>> room_;  // by slot
   std::vector<Terms> load_[2];           // to fast, to slow; by slot
   Formula made_;
@@ -295,8 +352,32 @@ Formula formulate(const Workload& workload, const tier::Machine& machine, const 
   return Maker(workload, machine, slots, items, options).make();
 }
 
+namespace {
+
+// The placements that the op takes, in parts, as if the fast parts of all its operands lay at their begin.
+void choose_placements(const Configurations& exact, std::vector<double>& values) {
+  std::vector<std::pair<double, std::uint32_t>> shares;  // fast; and whose
+  for (std::uint32_t i = 0; i < exact.fast.size(); ++i) {
+    const Term& fast = exact.fast[i];
+    shares.push_back({fast.column == Formula::kNone ? 0 : values[fast.column] * fast.factor, i});
+  }
+  std::sort(shares.begin(), shares.end());
+  std::uint32_t mask = 0;
+  double from = 0;
+  std::fill_n(values.begin() + exact.first, std::size_t{1} << shares.size(), 0.0);
+  for (const auto& [share, operand] : shares) {
+    values[exact.first + mask] += share - from;
+    from = share;
+    mask |= 1u << operand;
+  }
+  values[exact.first + mask] += 1 - from;
+}
+
+}  // namespace
+
 void complete(const Formula& formula, std::vector<double>& values) {
   const Program& program = formula.program;
+  for (const Configurations& exact : formula.exact) choose_placements(exact, values);
   for (const std::vector<Formula::Least>* rows : {&formula.op_rows, &formula.lane_rows}) {
     for (const Formula::Least& least : *rows) values[least.column] = program.columns[least.column].low;
     for (const Formula::Least& least : *rows) {

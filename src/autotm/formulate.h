@@ -53,10 +53,19 @@ struct Placed {
   std::vector<Gap> gaps;             // behind each cluster; of residents also behind the last
 };
 
+// An op whose time is a table: a column for each placement of its operands, of which it takes one (AutoTM's
+// configurations). Operands that are fast in part take several, in parts.
+struct Configurations {
+  std::uint32_t op = 0;
+  std::uint32_t first = 0;  // column of the placement with none slow; that of mask m is first + m
+  std::vector<Term> fast;   // by operand: whose share is fast, and one unit's part; kNone: it is always slow
+};
+
 struct Formula {
   Program program;
   std::vector<Placed> placed;            // by item
   std::vector<std::uint32_t> op_time;    // column, by op; kNone: not needed
+  std::vector<Configurations> exact;     // ops that were measured in all placements
   std::vector<std::uint32_t> stretch;    // column, by slot: by how much copies make it longer; kNone: not at all
   std::vector<std::uint32_t> room_rows;  // those that hold the capacity
   struct Least {

@@ -15,10 +15,10 @@ using simulate::Workload;
 using tier::time_of;
 
 constexpr double kPage = 4096;
+constexpr std::uint32_t kNotAnOperand = 0xffffffffu;  // of those that a measured time depends on
 
 struct Use1 {
-  std::uint32_t op = 0;
-  double more_ns = 0;
+  Visit visit;
   bool writes = false;
 };
 
@@ -41,20 +41,47 @@ class Maker {
  private:
   void add_ops() {
     for (std::uint32_t op = 0; op < workload_.ops.size(); ++op) {
-      OpTime time;
-      time.self_ns = workload_.ops[op].self_ns;
-      for (std::uint32_t i = 0; i < workload_.ops[op].uses; ++i) {
-        const Use& use = workload_.uses[workload_.ops[op].first_use + i];
-        const double fast = time_of(use.read, machine_.fast.read) + time_of(use.write, machine_.fast.write);
-        const double slow = time_of(use.read, machine_.slow.read) + time_of(use.write, machine_.slow.write);
-        const Object& object = workload_.objects[use.object];
-        const bool placed = object.resident || object.planned;
-        time.fast_ns += fast;
-        time.slow_ns += placed ? slow : fast;
-        if (placed) uses_[use.object].push_back({op, slow - fast, use.write > 0});
-      }
-      made_.ops.push_back(time);
+      const bool measured = workload_.ops[op].cost != simulate::kNotMeasured;
+      made_.ops.push_back(measured ? add_measured(op) : add_by_roofline(op));
     }
+  }
+
+  OpTime add_by_roofline(std::uint32_t op) {
+    OpTime time;
+    time.self_ns = workload_.ops[op].self_ns;
+    for (std::uint32_t i = 0; i < workload_.ops[op].uses; ++i) {
+      const Use& use = workload_.uses[workload_.ops[op].first_use + i];
+      const double fast = time_of(use.read, machine_.fast.read) + time_of(use.write, machine_.fast.write);
+      const double slow = time_of(use.read, machine_.slow.read) + time_of(use.write, machine_.slow.write);
+      const Object& object = workload_.objects[use.object];
+      const bool placed = object.resident || object.planned;
+      time.fast_ns += fast;
+      time.slow_ns += placed ? slow : fast;
+      if (placed) uses_[use.object].push_back({{op, slow - fast}, use.write > 0});
+    }
+    return time;
+  }
+
+  OpTime add_measured(std::uint32_t op) {
+    const simulate::Op& it = workload_.ops[op];
+    const simulate::OpCost& cost = workload_.costs[it.cost];
+    OpTime time;
+    time.self_ns = time.fast_ns = cost.fast_ns;
+    time.slow_ns = cost.all_slow_ns();
+    if (!cost.table.empty()) time.table = &cost.table;
+    for (std::uint32_t i = 0; i < cost.objects.size(); ++i) {
+      uses_[cost.objects[i]].push_back({{op, cost.more_ns[i], i}, false});
+    }
+    // What it writes becomes other than its slow copy, whatever that costs.
+    for (std::uint32_t u = it.first_use; u < it.first_use + it.uses; ++u) {
+      const Use& use = workload_.uses[u];
+      const Object& object = workload_.objects[use.object];
+      if (!object.resident && !object.planned) continue;
+      std::vector<Use1>& of = uses_[use.object];
+      if (of.empty() || of.back().visit.op != op) of.push_back({{op, 0, kNotAnOperand}, false});
+      of.back().writes = of.back().writes || use.write > 0;
+    }
+    return time;
   }
 
   // Least first, until what may be lost by leaving them as slow as they are is used up.
@@ -74,6 +101,12 @@ class Maker {
     }
   }
 
+  // Of an op that was measured: one of the operands that its time depends on.
+  bool matters(const Visit& visit) const {
+    const std::uint32_t cost = workload_.ops[visit.op].cost;
+    return cost == simulate::kNotMeasured || visit.operand < workload_.costs[cost].objects.size();
+  }
+
   std::uint32_t position(std::uint32_t op, const Object& object) const {
     const bool next = !object.resident && op < object.birth_op;
     return slots_.slot_of(op) + (next ? slots_.count() : 0);
@@ -91,7 +124,7 @@ class Maker {
     std::vector<Use1> uses;
     bool gains = false;
     for (const Use1& use : uses_[index]) {
-      const bool counts = made_.ops[use.op].counts;
+      const bool counts = made_.ops[use.visit.op].counts && matters(use.visit);
       gains = gains || counts;
       if (counts || (options_.writes && use.writes)) uses.push_back(use);
     }
@@ -122,23 +155,23 @@ class Maker {
 
   void add_clusters(Item& item, const Object& object, std::vector<Use1>& uses) const {
     std::stable_sort(uses.begin(), uses.end(), [&](const Use1& a, const Use1& b) {
-      return position(within_life(a.op, object), object) < position(within_life(b.op, object), object);
+      return position(within_life(a.visit.op, object), object) < position(within_life(b.visit.op, object), object);
     });
     if (!item.resident) item.clusters.push_back({{item.life.from, item.life.from + 1}, false, {}});
     for (const Use1& use : uses) {
-      const std::uint32_t slot = position(within_life(use.op, object), object);
+      const std::uint32_t slot = position(within_life(use.visit.op, object), object);
       if (item.clusters.empty() || apart(item, item.clusters.back().slots.to, slot)) {
         item.clusters.push_back({{slot, slot + 1}, false, {}});
       }
       Cluster& open = item.clusters.back();
       open.slots.to = std::max(open.slots.to, slot + 1);
       open.writes = open.writes || use.writes;
-      if (!made_.ops[use.op].counts) continue;
-      const double more = use.more_ns / item.units;
-      if (!open.visits.empty() && open.visits.back().op == use.op) {
+      if (!made_.ops[use.visit.op].counts || !matters(use.visit)) continue;
+      const double more = use.visit.more_ns / item.units;
+      if (!open.visits.empty() && open.visits.back().op == use.visit.op) {
         open.visits.back().more_ns += more;
       } else {
-        open.visits.push_back({use.op, more});
+        open.visits.push_back({use.visit.op, more, use.visit.operand});
       }
     }
     if (!item.resident) {

@@ -1,7 +1,7 @@
 // Items: what the program places, and the ops whose time depends on it. What makes a program of a real trace small
 // enough is done here, each with its price (docs/policies.md):
-//   - An op that computes longer than its traffic takes from slow memory drops out. Exact for the roofline. So do the
-//     ops that have least to gain, with `neglect` of all that can be gained.
+//   - An op that computes longer than its traffic takes from slow memory drops out, or that was measured not to take
+//     longer. Exact. So do the ops that have least to gain, with `neglect` of all that can be gained.
 //   - An object that no remaining op uses is slow.
 //   - Small objects that live and are used in the same slots are one item: they move together.
 //   - A large object is one item of several units, alike but for their place in it: one whole number says how many of
@@ -20,10 +20,11 @@
 
 namespace hearth::autotm {
 
-// An op that uses the item, and by how much longer its traffic takes for each unit that is slow.
+// An op that uses the item, and by how much longer it takes for each unit that is slow.
 struct Visit {
   std::uint32_t op = 0;
   double more_ns = 0;
+  std::uint32_t operand = 0;  // of an op whose cost is exact: which of its objects (simulate/op_cost.h)
 };
 
 struct Cluster {
@@ -47,12 +48,14 @@ struct Item {
   }
 };
 
-// What an op takes: max(self, slow - what its fast operands save).
+// What an op takes: max(self, slow - what its fast operands save). Measured additively that is all there is to it:
+// self = fast. Measured exactly it is what the table says.
 struct OpTime {
   double self_ns = 0;
   double slow_ns = 0;  // its traffic with everything slow
   double fast_ns = 0;
-  bool counts = false;  // there is something to gain
+  const std::vector<double>* table = nullptr;  // of the workload; by mask of slow operands
+  bool counts = false;                         // there is something to gain
 
   double all_slow() const { return std::max(self_ns, slow_ns); }
 };

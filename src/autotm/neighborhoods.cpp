@@ -1,12 +1,13 @@
 #include "autotm/neighborhoods.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::autotm {
 namespace {
 
-constexpr std::uint32_t kFewest = 8;  // terms of a row that is worth being a center
-constexpr std::uint32_t kTerms = 12;  // of the center, about, whose columns are open
+constexpr std::ptrdiff_t kFewest = 8;  // whole columns of a row that is worth being a center
+constexpr std::uint32_t kTerms = 12;   // of the center, about, whose columns are open
 constexpr std::uint32_t kKept = 0xffffffffu;
 
 }  // namespace
@@ -27,7 +28,9 @@ Neighborhoods::Neighborhoods(const Program& program) : program_(program), tied_(
   for (std::uint32_t r = 0; r < program.rows.size(); ++r) {
     const Row& row = program.rows[r];
     if (row.low != row.high) {
-      if (row.count >= kFewest) centers_.push_back(r);
+      const auto whole = [&](const Term& term) { return program.columns[term.column].whole; };
+      const auto begin = program.terms.begin() + row.first;
+      if (std::count_if(begin, begin + row.count, whole) >= kFewest) centers_.push_back(r);
       continue;
     }
     for (std::uint32_t t = row.first + 1; t < row.first + row.count; ++t) {

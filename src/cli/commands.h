@@ -20,8 +20,10 @@ void add_plan(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_scale(CLI::App& app);
 void add_probe(CLI::App& app);
+void add_profile_ops(CLI::App& app);
 
-// CLI11 refuses a "--" between the options of `run` and the command: takes it out of the words of the command line.
+// CLI11 refuses a "--" between the options of `run` or `profile-ops` and the command: takes it out of the words of the
+// command line.
 void drop_separator(CLI::App& app, std::vector<std::string>& words);
 
 constexpr int kFailed = 1;           // the command's own "no"

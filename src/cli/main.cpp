@@ -72,6 +72,7 @@ int run_tool(int argc, char** argv) {
   add_sweep(app);
   add_scale(app);
   add_probe(app);
+  add_profile_ops(app);
   try {
     std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && !words.front().starts_with('-')) refuse_unknown_command(app, words.front());

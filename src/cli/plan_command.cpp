@@ -14,6 +14,7 @@
 #include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/extrapolation.h"
+#include "cli/op_costs_option.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
 #include "plan/json_writer.h"
@@ -36,8 +37,9 @@ struct Options {
   std::string machine;  // of the two tiers
   std::string policy = "sentinel";
   autotm::Options autotm;
-  double step_ns = 0;        // of an iteration that is not profiled
+  double step_ms = 0;        // of an iteration that is not profiled
   std::uint32_t beside = 0;  // process
+  OpCostsOptions op_costs;
   bool json = false;
 };
 
@@ -116,7 +118,7 @@ nlohmann::ordered_json tiers_json(const plan::Residency& residency) {
 }
 
 std::string json_text(const profile::TraceInfo& info, const plan::Plan& plan, const Facts& facts,
-                      const std::vector<autotm::Facts>& rounds) {
+                      const OpCosts& op_costs, const std::vector<autotm::Facts>& rounds) {
   nlohmann::ordered_json json = {{"schema_version", plan.schema_version},
                                  {"extrapolated", extrapolation_json(info)},
                                  {"min_bytes", plan.min_bytes},
@@ -131,6 +133,7 @@ std::string json_text(const profile::TraceInfo& info, const plan::Plan& plan, co
                                  {"grouping_bytes", plan.costs.grouping},
                                  {"seconds", facts.seconds},
                                  {"tiers", nullptr},
+                                 {"op_costs", op_costs.json()},
                                  {"autotm", nullptr},
                                  {"arenas", nlohmann::ordered_json::array()}};
   if (plan.residency.present()) json["tiers"] = tiers_json(plan.residency);
@@ -151,13 +154,15 @@ std::uint64_t capacity_of(const std::string& text, const profile::Profile& profi
 }
 
 // `facts`: of each round under autotm.
-Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile,
+Result<plan::Plan> made_plan(const Options& options, const profile::Profile& profile, OpCosts* op_costs,
                              std::vector<autotm::Facts>* facts) {
   if (options.fast.empty()) return plan::make_plan(profile, options.plan);
+  const tier::Machine machine = plan_machine(options.machine);
+  *op_costs = OpCosts(options.op_costs, machine);
   policy::TierOptions tiers;
   tiers.fast_capacity = capacity_of(options.fast, profile);
   tiers.plan = options.plan;
-  tiers.step_ns = options.step_ns;
+  tiers.step_ns = options.step_ms * 1e6;
   if (options.policy == "tier-queue") tiers.policy = policy::Policy::tier_queue;
   const policy::Scheduler autotm = autotm_policy(options.autotm, facts);
   if (options.policy == "autotm") tiers.other = &autotm;
@@ -165,7 +170,8 @@ Result<plan::Plan> made_plan(const Options& options, const profile::Profile& pro
     fmt::print(stderr, "hearth: round {}: packing takes {} more than was set aside; once more with so much less\n",
                round, report::bytes_text(bytes));
   };
-  return policy::tiered_plan(profile, plan_machine(options.machine), tiers);
+  tiers.costs = [&](simulate::Workload& workload) { op_costs->apply(profile, workload); };
+  return policy::tiered_plan(profile, machine, tiers);
 }
 
 std::string tiers_text(const plan::Residency& residency) {
@@ -181,23 +187,25 @@ std::string tiers_text(const plan::Residency& residency) {
 void make(const Options& options) {
   if (options.policy != "sentinel" && options.fast.empty()) fail(kUsage, "--policy needs --fast");
   if (options.beside != 0) end_with_process(options.beside, std::filesystem::path(options.output).parent_path());
+  if (options.policy != "autotm" && !options.op_costs.path.empty()) fail(kUsage, "--op-costs needs --policy autotm");
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
   const profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   const auto start = std::chrono::steady_clock::now();
   std::vector<autotm::Facts> rounds;
-  const Result<plan::Plan> plan = made_plan(options, profile, &rounds);
+  OpCosts op_costs;
+  const Result<plan::Plan> plan = made_plan(options, profile, &op_costs, &rounds);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (!plan) fail(kFailed, options.trace + ": " + plan.error());
   if (!options.output.empty()) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }
   const Facts facts = facts_of(*plan, taken.count());
-  std::string text =
-      options.json ? json_text(trace->info, *plan, facts, rounds) : table_text(*plan, facts, trace->info.thresholds);
+  std::string text = options.json ? json_text(trace->info, *plan, facts, op_costs, rounds)
+                                  : table_text(*plan, facts, trace->info.thresholds);
   if (!options.json) {
-    text = extrapolation_text(trace->info) + tiers_text(plan->residency) + autotm_text(rounds) + text;
+    text = extrapolation_text(trace->info) + tiers_text(plan->residency) + op_costs.text() + autotm_text(rounds) + text;
   }
   if (!options.json && facts.planned == 0) {
     text += "Nothing is planned: no tensor of the main thread of that size lived and died by the iteration.\n";
@@ -229,8 +237,9 @@ void add_plan(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"sentinel", "tier-queue", "autotm"}));
   add_autotm_options(*command, options->autotm);
+  add_op_costs_options(*command, options->op_costs);
   command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
-  command->add_option("--step-ns", options->step_ns, "what an iteration takes with everything fast, if not as traced")
+  command->add_option("--step-ms", options->step_ms, "what a step takes that is not profiled; 0: as in the trace")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--beside", options->beside)->group("");  // the training that asked (HEARTH_AUTOTM)
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
@@ -239,7 +248,7 @@ void add_plan(CLI::App& app) {
       "\nExamples:\n  HEARTH_TRACE=t.trace hearth run -- python train.py; hearth plan t.trace -o plan.json\n"
       "  hearth plan t.trace --min-size 64K\n  hearth plan t.trace --separate --json\n  hearth plan t.trace --fast 20% "
       "--machine optane-100 -o plan.json\n  hearth plan t.trace --fast 20% --policy autotm --mode synchronous "
-      "--time-limit 120");
+      "--time-limit 120\n  hearth plan t.trace --fast 20% --policy autotm --op-costs op-costs.json");
   command->callback([options] { make(*options); });
 }
 

@@ -11,6 +11,7 @@
 #include "cli/environment.h"
 #include "cli/knob_reader.h"
 #include "cli/library.h"
+#include "cli/program.h"
 #include "cli/wrap.h"
 
 namespace hearth::cli {
@@ -81,15 +82,6 @@ Variables chosen(const RunOptions& options) {
   return values;
 }
 
-std::vector<std::string> command_line(std::vector<std::string> words) {
-  if (words.empty()) fail(kUsage, "no command to run; try: hearth run --stats train.py");
-  if (words.front().starts_with('-')) {
-    fail(kUsage, fmt::format("run has no option {}; `hearth run --help` lists them", words.front()));
-  }
-  if (fs::path(words.front()).extension() == ".py") words.insert(words.begin(), "python3");
-  return words;
-}
-
 void print_plan(const Variables& changes, const std::vector<std::string>& command) {
   fmt::print("env \\\n");
   for (const auto& [name, value] : changes) fmt::print("  {}={} \\\n", name, shell_quoted(value));
@@ -126,7 +118,7 @@ void obey_strict(const KnobsInForce& in_force) {
 }
 
 void run(const RunOptions& options, const std::vector<std::string>& words) {
-  const std::vector<std::string> command = command_line(words);
+  const std::vector<std::string> command = command_line(words, "run", "hearth run --stats train.py");
   Variables environment = inherited();
   Variables changes = chosen(options);
   for (const auto& [name, value] : changes) environment[name] = value;
@@ -195,8 +187,8 @@ void add_run(CLI::App& app) {
 }
 
 void drop_separator(CLI::App& app, std::vector<std::string>& words) {
-  if (words.empty() || words.front() != "run") return;
-  CLI::App* command = app.get_subcommand("run");
+  if (words.empty() || (words.front() != "run" && words.front() != "profile-ops")) return;
+  CLI::App* command = app.get_subcommand(words.front());
   for (std::size_t i = 1; i < words.size() && words[i].starts_with('-'); ++i) {
     if (words[i] == "--") {
       words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));

@@ -11,6 +11,7 @@
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
 #include "cli/extrapolation.h"
+#include "cli/op_costs_option.h"
 #include "cli/plan_machine.h"
 #include "cli/sweep_plot.h"
 #include "config/parse.h"
@@ -35,6 +36,7 @@ struct Options {
   double fast_price = 0, slow_price = 0;  // per GiB, any currency
   bool with_autotm = false;
   autotm::Options autotm;
+  OpCostsOptions op_costs;
   std::string plot;
   bool json = false;
 };
@@ -114,7 +116,7 @@ std::string table_text(const Options& options, const profile::TraceInfo& info, c
 
 std::string json_text(const Options& options, const profile::TraceInfo& info, const profile::Profile& profile,
                       const tier::Machine& machine, const policy::Sweep& swept, std::size_t ops,
-                      const std::vector<autotm::Facts>& facts) {
+                      const OpCosts& op_costs, const std::vector<autotm::Facts>& facts) {
   nlohmann::ordered_json json = {{"schema_version", 1},
                                  {"simulated", true},
                                  {"extrapolated", extrapolation_json(info)},
@@ -122,6 +124,7 @@ std::string json_text(const Options& options, const profile::TraceInfo& info, co
                                  {"scale", machine.scale},
                                  {"peak_bytes", profile.peak_bytes},
                                  {"ops", ops},
+                                 {"op_costs", op_costs.json()},
                                  {"all_fast_ns", swept.all_fast_ns},
                                  {"all_slow_ns", swept.all_slow_ns},
                                  {"loss_percent", options.loss},
@@ -147,6 +150,7 @@ std::string json_text(const Options& options, const profile::TraceInfo& info, co
 }
 
 void sweep(const Options& options) {
+  if (!options.with_autotm && !options.op_costs.path.empty()) fail(kUsage, "--op-costs needs --autotm");
   if (options.slow_price > 0 && options.fast_price <= 0) fail(kUsage, "--slow-price needs --fast-price");
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
@@ -154,8 +158,10 @@ void sweep(const Options& options) {
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
   if (profile.peak_bytes == 0) fail(kFailed, options.trace + ": no tensor lives in its iteration");
   const tier::Machine machine = plan_machine(options.machine);
-  const simulate::Workload workload =
+  simulate::Workload workload =
       simulate::make_workload(profile, {.min_bytes = options.min_bytes, .step_ns = options.step_ms * 1e6});
+  OpCosts op_costs(options.op_costs, machine);
+  op_costs.apply(profile, workload);
   const std::vector<std::uint64_t> capacities = capacities_of(options, profile);
   std::vector<autotm::Facts> facts;
   const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
@@ -171,9 +177,9 @@ void sweep(const Options& options) {
       fail(kFailed, drawn.error());
     }
   }
-  const std::string text = options.json
-                               ? json_text(options, trace->info, profile, machine, swept, workload.ops.size(), facts)
-                               : table_text(options, trace->info, profile, machine, swept);
+  const std::string text =
+      options.json ? json_text(options, trace->info, profile, machine, swept, workload.ops.size(), op_costs, facts)
+                   : op_costs.text() + table_text(options, trace->info, profile, machine, swept);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fail(kFailed, "cannot write to standard output");
   }
@@ -208,12 +214,14 @@ void add_sweep(CLI::App& app) {
   options->autotm.slots = 96;
   command->add_flag("--autotm", options->with_autotm, "autotm too, the best of all: some seconds for each size");
   add_autotm_options(*command, options->autotm);
+  add_op_costs_options(*command, options->op_costs);
   command->add_option("--plot", options->plot, "draw it in this file, as SVG");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  hearth run --trace t.trace -- train.py; hearth sweep t.trace\n"
       "  hearth sweep t.trace --machine cxl-x8 --fast-price 4 --slow-price 1.9 --json\n"
-      "  hearth sweep t.trace --autotm --time-limit 10 --plot sweep.svg");
+      "  hearth sweep t.trace --autotm --time-limit 10 --plot sweep.svg\n"
+      "  hearth sweep t.trace --autotm --op-costs op-costs.json");
   command->callback([options] { sweep(*options); });
 }
 

@@ -27,6 +27,9 @@
   X(autotm, HEARTH_AUTOTM, Integer, "0", "0..86400",                                                                   \
     "seconds for which hearth plan --policy autotm, beside the training and of the lowest priority, may solve for a "  \
     "better plan, which is then tried; 0 = not at all")                                                                \
+  X(op_times, HEARTH_OP_TIMES, Path, "", "",                                                                           \
+    "the folder of `hearth profile-ops`: follow the plans plan-0.json, plan-1.json ... there in turn, and write when " \
+    "the ops of some iterations under each began and ended")                                                           \
   X(profile_at, HEARTH_PROFILE_AT, Integer, "0", "0..1000000000",                                                      \
     "profile this iteration, counted from 0; 0, the default, chooses one that repeats its predecessors")               \
   X(min_size, HEARTH_MIN_SIZE, Size, "16K", "0..1T", "smaller tensors stay with the C library's allocator")            \

@@ -66,7 +66,8 @@ Result<Plan> make(const profile::Profile& profile, const tier::Machine& machine,
   simulate::WorkloadOptions looked_at;
   looked_at.min_bytes = options.plan.min_bytes;
   looked_at.step_ns = options.step_ns;
-  const Workload workload = simulate::make_workload(profile, looked_at);
+  Workload workload = simulate::make_workload(profile, looked_at);
+  if (options.costs) options.costs(workload);
   const auto allowed = static_cast<double>(options.fast_capacity);
   tier::Machine reckoned = machine;
   reckoned.move_to_fast /= options.slower_moves;

@@ -35,6 +35,7 @@ struct TierOptions {
   std::uint64_t fast_capacity = 0;   // bytes
   double slower_moves = 1;           // reckons with moves that are so many times slower than the machine's
   double step_ns = 0;                // what an iteration takes with everything fast; 0 = as in the profile
+  std::function<void(simulate::Workload&)> costs;  // gives ops the costs that were measured of them
   plan::PlanOptions plan;
   // Told when packing takes so many bytes more than the policy had set aside, and all is done again.
   std::function<void(int round, double bytes)> again;

@@ -118,19 +118,25 @@ void prepare_again(Session& session) {
   session.prepared.store(new Prepared(prepare(session.facts, session.profile)), std::memory_order_release);
 }
 
-Result<void> write_trace_to(const Session& session, const std::string& path, std::span<const hearth_event> events,
-                            const std::vector<std::string>& names, bool replace) {
+profile::TraceInfo trace_info(const Session& session, const char* mode, std::uint64_t iteration) {
   profile::TraceInfo info;
   info.hearth_version = session.facts.version;
   info.torch_version = session.facts.torch_version;
   info.command = session.facts.command;
   info.host = session.facts.host;
-  info.mode = session.facts.live.profiled.mode;
+  info.mode = mode;
   info.pid = session.facts.pid;
   info.unix_ns = os::unix_ns();
-  info.iteration = session.facts.live.profiled.number;
+  info.iteration = iteration;
   info.thresholds = session.thresholds;
-  return profile::write_trace(path, info, names, events, session.facts.live.profiled.dropped_events, replace);
+  return info;
+}
+
+Result<void> write_trace_to(const Session& session, const std::string& path, std::span<const hearth_event> events,
+                            const std::vector<std::string>& names, bool replace) {
+  const auto& profiled = session.facts.live.profiled;
+  return profile::write_trace(path, trace_info(session, profiled.mode, profiled.number), names, events,
+                              profiled.dropped_events, replace);
 }
 
 void write_trace_file(Session& session, std::span<const hearth_event> events, const std::vector<std::string>& names) {
@@ -217,6 +223,18 @@ int publish_to(Session& session, const LiveFacts& live, const char* path) noexce
     error = output.publish(*prepared, live);
   });
   return error;
+}
+
+bool write_events(const Session& session, std::span<const hearth_event> events, std::uint64_t dropped,
+                  std::uint64_t iteration, const char* path) noexcept {
+  bool written = false;
+  guarded("writing the times of ops", [&] {
+    const Result<void> done = profile::write_trace(path, trace_info(session, "ops", iteration),
+                                                   copy_names(*session.inputs.names), events, dropped);
+    if (!done) log::warn(done.error());
+    written = bool(done);
+  });
+  return written;
 }
 
 void finish(Session& session, const LiveFacts& live) noexcept {

@@ -43,6 +43,10 @@ int publish(Session& session, const LiveFacts& live) noexcept;
 // Writes a report to another place. Allocates.
 int publish_to(Session& session, const LiveFacts& live, const char* path) noexcept;
 
+// The events of another iteration as a trace file of that name. False after one line of why not.
+bool write_events(const Session& session, std::span<const hearth_event> events, std::uint64_t dropped,
+                  std::uint64_t iteration, const char* path) noexcept;
+
 // At exit: report, and the summary on stderr if HEARTH_STATS=1.
 void finish(Session& session, const LiveFacts& live) noexcept;
 

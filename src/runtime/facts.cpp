@@ -234,6 +234,12 @@ int write_report(const char* path) {
   return report::publish_to(*open, live_facts("API"), path);
 }
 
+bool write_events(std::uint64_t iteration, const char* path) {
+  report::Session* open = session.load(std::memory_order_acquire);
+  return open != nullptr && observed_here() &&
+         report::write_events(*open, g.log.events(), g.log.dropped(), iteration, path);
+}
+
 bool report_wanted() {
   const report::Session* open = session.load(std::memory_order_acquire);
   return open != nullptr && report::wants_report(*open);

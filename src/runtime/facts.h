@@ -24,6 +24,8 @@ const profile::Profile* made_profile();
 std::uint64_t median_duration();
 // hearth_write_report of the public API: 0 or an errno value.
 int write_report(const char* path);
+// What the log holds of an iteration, as a trace file. False after one line of why not.
+bool write_events(std::uint64_t iteration, const char* path);
 // Was a report asked for (HEARTH_REPORT)?
 bool report_wanted();
 // Between iterations: rewrites the report when the last one is ten seconds old, for ends that nobody can catch

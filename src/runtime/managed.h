@@ -112,6 +112,9 @@ void adopt_profile(const iteration::Closed& closed);
 bool plans_wanted();
 // HEARTH_PLAN: at the end of the first iteration.
 void adopt_file();
+// Follows the plan in that file from now on, whatever was followed before. False after one line of why not, or when
+// there are kPlans.
+bool follow_file(const char* path);
 // An optimizer steps while allocations are not fed to the detector: tells it what it has to know.
 void before_step();
 iteration::Signature signature_so_far();

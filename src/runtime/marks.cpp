@@ -75,7 +75,7 @@ void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
   lru_begin_op();
   if (g.tiers.emulating) [[unlikely]]
     begin_charge(depth);
-  if (!profiling()) return;
+  if (!profiling() && !g.op_times.open) return;
   rearm_guard();
   hearth_event event = make_event(HEARTH_EVENT_OP_BEGIN, name);
   event.scope = static_cast<std::uint8_t>(scope);
@@ -93,7 +93,7 @@ void op_end() {
     end_charge(depth);
   if (g.residence.next_at != Residence::kNever && on_main_thread()) [[unlikely]]
     residency_op_ended();
-  if (!profiling()) return;
+  if (!profiling() && !g.op_times.open) return;
   if (on_main_thread()) perf::drain();
   rearm_guard();
   hearth_event event = make_event(HEARTH_EVENT_OP_END, depth < kMaxOpDepth ? thread.ops[depth].value : HEARTH_NO_ID);

@@ -8,6 +8,7 @@
 #include "platform/os_clock.h"
 #include "runtime/choice.h"
 #include "runtime/facts.h"
+#include "runtime/op_times.h"
 #include "runtime/perf.h"
 #include "runtime/planner.h"
 #include "runtime/start.h"
@@ -92,18 +93,6 @@ void watch_live_tensors() {
   }
 }
 
-void log_open_ops() {
-  const Thread& thread = t_thread;
-  for (std::uint32_t i = 0; i < thread.depth && i < kMaxOpDepth; ++i) {
-    hearth_event event{};
-    event.type = HEARTH_EVENT_OP_BEGIN;
-    event.name = thread.ops[i].value;
-    event.scope = thread.scopes[i];
-    event.value = -1;
-    log_event(event);
-  }
-}
-
 void start_guard() {
   if (g.profile.fault_ns == 0) g.profile.fault_ns = access::measure_fault_ns();
   access::GuardOptions options{};
@@ -178,6 +167,18 @@ void log_event(hearth_event event) {
   g.log.append(event);
 }
 
+void log_open_ops() {
+  const Thread& thread = t_thread;
+  for (std::uint32_t i = 0; i < thread.depth && i < kMaxOpDepth; ++i) {
+    hearth_event event{};
+    event.type = HEARTH_EVENT_OP_BEGIN;
+    event.name = thread.ops[i].value;
+    event.scope = thread.scopes[i];
+    event.value = -1;
+    log_event(event);
+  }
+}
+
 void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages) {
   if (!slot) return;
   hearth_event event{};
@@ -201,6 +202,8 @@ void apply_level() {
   std::uint32_t level = HEARTH_LEVEL_STEPS;
   if (profiling() || g.tiers.emulating || g.tiers.by_access) {
     level = HEARTH_LEVEL_OPERANDS;
+  } else if (g.op_times.open) {
+    level = HEARTH_LEVEL_MARKS;
   } else if (managing()) {
     // Allocations alone tell where in its plan the program is, but for pages that move between them.
     const bool told_by_ops = g.detector.source() > iteration::Source::period && g.detector.needs_ops();
@@ -220,6 +223,7 @@ void watch_modules() {
 void iteration_closed() {
   const std::uint64_t now_ns = os::monotonic_ns();
   const iteration::Closed& closed = g.detector.closed();
+  close_op_times(closed.number);
   if (g.detector.take_retraction()) {
     // What was profiled was a part of the true iteration: start over.
     g.profile.completed = 0;
@@ -247,6 +251,7 @@ void iteration_closed() {
   adopt_file();
   resume_managed(closed);
   if (time_to_profile(closed)) begin_profile(closed.number + 1);
+  open_op_times();
   apply_level();
   if (!profiling()) refresh_report(now_ns);
   g.opened_ns = os::monotonic_ns();

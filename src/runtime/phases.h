@@ -17,6 +17,8 @@ void note_allocation(TensorSlot slot, std::uint64_t bytes, bool own_pages);
 void note_free(TensorSlot slot);
 // One event of the profiled iteration; time and thread are filled in.
 void log_event(hearth_event event);
+// As an iteration begins: the ops around it.
+void log_open_ops();
 
 // Asks the adapter for what the present phase needs.
 void apply_level();

@@ -75,13 +75,13 @@ int start_tool(const Path& tool) {
   fast << residency.fast_capacity;
   smallest << g.min_bytes;
   seconds << g.knobs.autotm;
-  step << g.profile.normal_ns;
+  step << text::Fixed{static_cast<double>(g.profile.normal_ns) / 1e6, 3};
   self << os::process_id();
   const char* const argv[] = {tool.c_str(),    "plan",           trace.c_str(),
                               "--policy",      "autotm",         "--fast",
                               fast.c_str(),    "--machine",      g.knobs.machine.c_str(),
                               "--min-size",    smallest.c_str(), "--time-limit",
-                              seconds.c_str(), "--step-ns",      step.c_str(),
+                              seconds.c_str(), "--step-ms",      step.c_str(),
                               "--beside",      self.c_str(),     "-o",
                               plan.c_str(),    nullptr};
   return os::start_beside(argv, output.c_str(), &g.planner.pid);

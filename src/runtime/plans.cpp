@@ -177,6 +177,20 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
 
+// Null after one line of why not, and what happens then.
+const plan::Sequence* load(const char* knob, const char* path, const char* otherwise) {
+  char why[512] = "";
+  const plan::Sequence* sequence = plan::load_sequence(path, why, sizeof why);
+  if (sequence == nullptr) {
+    log::warn(knob, ": ", why, "; ", otherwise);
+    return nullptr;
+  }
+  if (sequence->plan.min_bytes == g.min_bytes) return sequence;
+  log::warn(knob, ": made for HEARTH_MIN_SIZE=", sequence->plan.min_bytes, ", and ", g.min_bytes, " is in force; ",
+            otherwise);
+  return nullptr;
+}
+
 }  // namespace
 
 bool plans_wanted() {
@@ -200,18 +214,16 @@ void adopt_file() {
   const char* path = g.knobs.plan.c_str();
   if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
   g.managed.file_tried = true;
-  char why[512] = "";
-  const plan::Sequence* sequence = plan::load_sequence(path, why, sizeof why);
-  if (sequence == nullptr) {
-    log::warn("HEARTH_PLAN: ", why, "; the plan is made from a profile instead");
-    return;
-  }
-  if (sequence->plan.min_bytes != g.min_bytes) {
-    log::warn("HEARTH_PLAN: made for HEARTH_MIN_SIZE=", sequence->plan.min_bytes, ", and ", g.min_bytes,
-              " is in force; the plan is made from a profile instead");
-    return;
-  }
-  adopt(sequence, {}, why);
+  const plan::Sequence* sequence = load("HEARTH_PLAN", path, "the plan is made from a profile instead");
+  if (sequence != nullptr) adopt(sequence, {}, "");
+}
+
+bool follow_file(const char* path) {
+  const plan::Sequence* sequence = load("HEARTH_OP_TIMES", path, "its ops are not timed");
+  FollowedPlan* plan = sequence != nullptr ? add_plan(*sequence, {}) : nullptr;
+  if (plan == nullptr) return false;
+  follow_again(*plan);
+  return true;
 }
 
 void before_step() {

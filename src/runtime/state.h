@@ -21,6 +21,7 @@
 #include "runtime/emulation.h"
 #include "runtime/lateness.h"
 #include "runtime/managed.h"
+#include "runtime/op_times.h"
 #include "runtime/planner.h"
 #include "runtime/residency.h"
 #include "runtime/tiers.h"
@@ -121,6 +122,7 @@ struct Runtime {
   Planner planner{};
   Waits waits{};
   Lateness lateness{};
+  OpTimes op_times{};
 
   hearth_adapter adapter{};
   bool adapter_attached = false;

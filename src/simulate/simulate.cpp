@@ -193,7 +193,7 @@ class Run {
 
   void run(const Op& op) {
     const double traffic = traffic_ns(workload_, machine_, op, slow_);
-    double ns = std::max(op.self_ns, traffic);
+    double ns = op_ns(workload_, machine_, op, slow_);
     if (traffic >= op.self_ns) {
       for (const Lane& lane : lanes_) ns += lane.queue.empty() ? 0 : traffic * machine_.interference / 2;
     }
@@ -259,6 +259,7 @@ class Run {
 }  // namespace
 
 double op_ns(const Workload& workload, const tier::Machine& machine, const Op& op, std::span<const float> slow) {
+  if (op.cost != kNotMeasured) return workload.costs[op.cost].ns(slow);
   return std::max(op.self_ns, traffic_ns(workload, machine, op, slow));
 }
 

@@ -152,6 +152,7 @@ class Maker {
       const auto self = static_cast<double>(profile_.ops[order_[i]].self_ns);
       busy += self;
       Op op;
+      op.of = order_[i];
       op.self_ns = self * factor;
       op.first_use = static_cast<std::uint32_t>(workload_.uses.size());
       op.uses = static_cast<std::uint32_t>(uses[i].size());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "simulate/op_cost.h"
 
 namespace hearth::simulate {
 
@@ -26,6 +27,8 @@ struct Op {
   double self_ns = 0;           // with everything in the host's memory
   std::uint32_t first_use = 0;  // into Workload::uses, in order of ops
   std::uint32_t uses = 0;
+  std::uint32_t of = 0;               // index into Profile::ops
+  std::uint32_t cost = kNotMeasured;  // index into Workload::costs
 };
 
 // Alive while the clock of births and deaths (Workload::period places) is in [from, to).
@@ -47,6 +50,7 @@ struct Workload {
   std::vector<Op> ops;
   std::vector<Use> uses;
   std::vector<Object> objects;  // residents first, then by birth
+  std::vector<OpCost> costs;    // of ops that have been measured (src/costs)
   std::uint32_t period = 0;
   std::vector<std::uint32_t> entry_ops;  // of each entry that a plan has (plan/plan.h): its birth_op
   double rest_ns = 0;                    // of the iteration, outside all ops

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "autotm/decode.h"
 #include "autotm/neighborhoods.h"
 #include "policy/sentinel.h"
@@ -92,7 +94,8 @@ TEST(Autotm, SmallObjectsAreJoinedAndLargeOnesCut) {
 
 TEST(Autotm, WhatStartsTheSolverIsFeasible) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
-    const test::Instance instance = test::random_instance(seed);
+    test::Instance instance = test::random_instance(seed);
+    if (seed % 3 == 0) test::measure_some(instance, seed);
     const simulate::Schedule sentinel =
         policy::schedule_sentinel(instance.workload, instance.machine, instance.capacity);
     const Slots slots(instance.op_ns, 8);
@@ -107,6 +110,30 @@ TEST(Autotm, WhatStartsTheSolverIsFeasible) {
       EXPECT_LT(formula.program.violation(values), 1e-6) << seed << " " << name_of(mode);
     }
   }
+}
+
+// The placements of an op together have each of its operands fast for as large a share as the item is.
+TEST(Autotm, PlacementsOfAnOpAreChosenInParts) {
+  simulate::Workload workload = training(1);
+  workload.costs = {{{0, 1}, 10e3, {5e3, 5e3}, {10e3, 15e3, 15e3, 80e3}}};
+  workload.ops[0].cost = 0;
+  const Slots slots(std::vector<double>(workload.ops.size(), 1e6), 24);
+  const Items items = make_items(workload, machine(), slots, {.neglect = 0, .unit_bytes = 1 << 18});
+  FormulaOptions how;
+  how.mode = Mode::fixed;
+  how.capacity = 1 << 30;
+  const Formula formula = formulate(workload, machine(), slots, items, how);
+  ASSERT_EQ(formula.exact.size(), 1u);
+  const Configurations& exact = formula.exact[0];
+  std::vector<double> values(formula.program.columns.size(), 0);
+  for (const Term& fast : exact.fast) values[fast.column] = std::round(0.5 / fast.factor);
+  complete(formula, values);
+  EXPECT_LT(formula.program.violation(values), 1e-9);
+  double sum = 0;
+  for (std::uint32_t mask = 0; mask < 4; ++mask) sum += values[exact.first + mask];
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_NEAR(values[exact.first] + values[exact.first + 2], values[exact.fast[0].column] * exact.fast[0].factor, 1e-9);
+  EXPECT_NEAR(values[exact.first] + values[exact.first + 1], values[exact.fast[1].column] * exact.fast[1].factor, 1e-9);
 }
 
 // A part costs what the whole does, its own values fit it, and whatever fits it fits the whole.

@@ -68,6 +68,36 @@ inline Instance random_instance(std::uint32_t seed) {
   return instance;
 }
 
+// Some of the ops take what has been measured instead: additive or not, with up to four operands.
+inline void measure_some(Instance& instance, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(random() % (high - low + 1));
+  };
+  for (simulate::Op& op : instance.workload.ops) {
+    simulate::OpCost cost;
+    for (std::uint32_t u = op.first_use; u < op.first_use + op.uses && cost.objects.size() < 4; ++u) {
+      const std::uint32_t object = instance.workload.uses[u].object;
+      if (std::count(cost.objects.begin(), cost.objects.end(), object) == 0) cost.objects.push_back(object);
+    }
+    if (cost.objects.empty() || pick(0, 3) == 0) continue;
+    cost.fast_ns = 1000.0 * pick(0, 60);
+    for (std::size_t i = 0; i < cost.objects.size(); ++i) cost.more_ns.push_back(1000.0 * pick(0, 50));
+    if (pick(0, 2) != 0) {
+      cost.table = {cost.fast_ns};
+      for (std::size_t mask = 1; mask < std::size_t{1} << cost.objects.size(); ++mask) {
+        double least = 0;
+        for (std::size_t i = 0; i < cost.objects.size(); ++i) {
+          if ((mask >> i & 1) != 0) least = std::max(least, cost.table[mask ^ std::size_t{1} << i]);
+        }
+        cost.table.push_back(least + 1000.0 * (pick(0, 1) != 0 ? pick(0, 60) : 0));
+      }
+    }
+    op.cost = static_cast<std::uint32_t>(instance.workload.costs.size());
+    instance.workload.costs.push_back(cost);
+  }
+}
+
 enum class Moves { none, waiting, beside };
 
 // All ways in which each tensor can lie, tried together.
@@ -86,7 +116,10 @@ class BruteForce {
     }
     for (std::uint32_t i = 0; i < it_.workload.objects.size(); ++i) ways_.push_back(ways_of(i));
     // What saves most is tried first, so that much of the rest need not be.
-    const auto saves = [](const Way& way) { return std::accumulate(way.saved.begin(), way.saved.end(), -way.waiting); };
+    const auto saves = [](const Way& way) {
+      const double fast = static_cast<double>(way.fast.size() - std::count(way.fast.begin(), way.fast.end(), 0u));
+      return std::accumulate(way.saved.begin(), way.saved.end(), 3e4 * fast - way.waiting);
+    };
     for (std::vector<Way>& ways : ways_) {
       std::stable_sort(ways.begin(), ways.end(), [&](const Way& a, const Way& b) { return saves(a) > saves(b); });
     }
@@ -94,6 +127,12 @@ class BruteForce {
     for (std::size_t i = ways_.size(); i-- > 0;) {
       most_saved_[i] = most_saved_[i + 1];
       for (std::uint32_t op = 0; op < ops_; ++op) most_saved_[i][op] += saving(static_cast<std::uint32_t>(i), op);
+    }
+    for (std::size_t i = 0; i <= ways_.size(); ++i) undecided_.emplace_back(ops_, 0u);
+    for (std::size_t i = ways_.size(); i-- > 0;) {
+      for (std::uint32_t op = 0; op < ops_; ++op) {
+        undecided_[i][op] = undecided_[i + 1][op] | bit(static_cast<std::uint32_t>(i), op);
+      }
     }
   }
 
@@ -106,8 +145,9 @@ class BruteForce {
  private:
   // What one tensor does, or several together.
   struct Way {
-    explicit Way(std::uint32_t ops) : saved(ops, 0.0), held(ops, 0.0), lanes{saved, saved} {}
+    explicit Way(std::uint32_t ops) : saved(ops, 0.0), held(ops, 0.0), lanes{saved, saved}, fast(ops, 0u) {}
     std::vector<double> saved, held, lanes[2];  // by op
+    std::vector<std::uint32_t> fast;            // operands of ops that were measured
     double waiting = 0;
 
     void add(const Way& other, double sign) {
@@ -115,13 +155,14 @@ class BruteForce {
         saved[op] += sign * other.saved[op];
         held[op] += sign * other.held[op];
         for (const int lane : {0, 1}) lanes[lane][op] += sign * other.lanes[lane][op];
+        fast[op] ^= other.fast[op];  // nobody else's
       }
       waiting += sign * other.waiting;
     }
     bool no_worse_than(const Way& other) const {
       for (std::size_t op = 0; op < saved.size(); ++op) {
         if (saved[op] < other.saved[op] || held[op] > other.held[op] || lanes[0][op] > other.lanes[0][op] ||
-            lanes[1][op] > other.lanes[1][op]) {
+            lanes[1][op] > other.lanes[1][op] || (other.fast[op] & ~fast[op]) != 0) {
           return false;
         }
       }
@@ -132,9 +173,30 @@ class BruteForce {
   static double slow_ns(const simulate::Use& use) { return use.read / 2 + use.write / 1; }
   static double fast_ns(const simulate::Use& use) { return use.read / 10 + use.write / 5; }
 
+  const simulate::OpCost* measured(std::uint32_t op) const {
+    const std::uint32_t cost = it_.workload.ops[op].cost;
+    return cost == simulate::kNotMeasured ? nullptr : &it_.workload.costs[cost];
+  }
+  // Of an object among the operands of an op that was measured; 0: none.
+  std::uint32_t bit(std::uint32_t object, std::uint32_t op) const {
+    const simulate::OpCost* cost = measured(op);
+    for (std::uint32_t i = 0; cost != nullptr && i < cost->objects.size(); ++i) {
+      if (cost->objects[i] == object) return 1u << i;
+    }
+    return 0;
+  }
+  static double measured_ns(const simulate::OpCost& cost, std::uint32_t fast) {
+    const std::uint32_t all = (1u << cost.objects.size()) - 1;
+    if (!cost.table.empty()) return cost.table[all & ~fast];
+    double sum = cost.fast_ns;
+    for (std::size_t i = 0; i < cost.objects.size(); ++i) sum += (fast >> i & 1) != 0 ? 0 : cost.more_ns[i];
+    return sum;
+  }
+
   double saving(std::uint32_t object, std::uint32_t op) const {
     double sum = 0;
     const simulate::Op& it = it_.workload.ops[op];
+    if (measured(op) != nullptr) return 0;
     for (std::uint32_t u = 0; u < it.uses; ++u) {
       const simulate::Use& use = it_.workload.uses[it.first_use + u];
       if (use.object == object) sum += slow_ns(use) - fast_ns(use);
@@ -157,7 +219,9 @@ class BruteForce {
     std::vector<std::uint32_t> stops;
     for (std::uint32_t age = 0; age < life; ++age) {
       const std::uint32_t op = (object.birth_op + age) % ops_;
-      const bool matters = saving(i, op) > 0 && slow_[op] > self_[op];
+      const simulate::OpCost* cost = measured(op);
+      const bool varies = cost != nullptr && measured_ns(*cost, 0) > measured_ns(*cost, ~0u);
+      const bool matters = (varies && bit(i, op) != 0) || (saving(i, op) > 0 && slow_[op] > self_[op]);
       const bool end = !object.resident && (age == 0 || age + 1 == life);
       if (matters || end || (clean_ && writes(i, op))) stops.push_back(object.birth_op + age);
     }
@@ -171,7 +235,10 @@ class BruteForce {
     if (stops_.empty()) return found_;
     if (moves_ == Moves::none) {
       Way fast(ops_);
-      for (std::uint32_t op = 0; op < ops_; ++op) fast.saved[op] = saving(i, op);
+      for (std::uint32_t op = 0; op < ops_; ++op) {
+        fast.saved[op] = saving(i, op);
+        fast.fast[op] = bit(i, op);
+      }
       const simulate::Object& object = it_.workload.objects[i];
       const std::uint32_t life = object.resident ? ops_ : (object.death_op + ops_ - object.birth_op) % ops_ + 1;
       for (std::uint32_t age = 0; age < life; ++age) hold(fast, object.birth_op + age, 1);
@@ -240,6 +307,7 @@ class BruteForce {
       if (!is_fast(s)) continue;
       hold(way, stops_[s], 1);
       way.saved[stops_[s] % ops_] += saving(object_, stops_[s] % ops_);
+      way.fast[stops_[s] % ops_] = bit(object_, stops_[s] % ops_);
     }
     const bool resident = it_.workload.objects[object_].resident;
     const std::size_t gaps = stops_.size() - (resident ? 0 : 1);
@@ -275,10 +343,14 @@ class BruteForce {
     found_.push_back(way);
   }
 
-  double time_of(const Way& now, const std::vector<double>& still) const {
+  // At least, if the tensors from `i` on gain all that they can.
+  double time_of(const Way& now, std::size_t i) const {
     double sum = now.waiting;
     for (std::uint32_t op = 0; op < ops_; ++op) {
-      sum += std::max({self_[op], slow_[op] - now.saved[op] - still[op], now.lanes[0][op], now.lanes[1][op]});
+      const simulate::OpCost* cost = measured(op);
+      const double own = cost != nullptr ? measured_ns(*cost, now.fast[op] | undecided_[i][op])
+                                         : std::max(self_[op], slow_[op] - now.saved[op] - most_saved_[i][op]);
+      sum += std::max({own, now.lanes[0][op], now.lanes[1][op]});
     }
     return sum;
   }
@@ -287,7 +359,7 @@ class BruteForce {
     for (const double held : now.held) {
       if (held > it_.capacity + 1e-6) return;
     }
-    const double time = time_of(now, most_saved_[i]);
+    const double time = time_of(now, i);
     if (best_ >= 0 && time >= best_) return;
     if (i == ways_.size()) {
       best_ = time;
@@ -305,9 +377,10 @@ class BruteForce {
   Moves moves_;
   std::uint32_t most_slots_;
   bool clean_;
-  std::vector<double> self_, slow_;              // by op
-  std::vector<std::vector<Way>> ways_;           // by tensor
-  std::vector<std::vector<double>> most_saved_;  // by tensors from this one on, by op
+  std::vector<double> self_, slow_;                    // by op
+  std::vector<std::vector<Way>> ways_;                 // by tensor
+  std::vector<std::vector<double>> most_saved_;        // by tensors from this one on, by op
+  std::vector<std::vector<std::uint32_t>> undecided_;  // likewise: operands of ops that were measured
   double best_ = -1;
   // Of the tensor whose ways are being looked for.
   std::uint32_t object_ = 0;

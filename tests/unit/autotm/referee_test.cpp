@@ -48,9 +48,10 @@ class Referee : public testing::Test {
     if (backend().empty()) GTEST_SKIP() << "built without a solver: install libhighs-dev or coinor-libcbc-dev";
   }
 
-  void compare(Mode mode, Moves moves, bool clean) {
+  void compare(Mode mode, Moves moves, bool clean, bool measured = false) {
     for (std::uint32_t seed = 1; seed <= kInstances; ++seed) {
-      const Instance instance = test::random_instance(seed);
+      Instance instance = test::random_instance(seed);
+      if (measured) test::measure_some(instance, seed);
       // Trying all of many tensors' ways takes too long where copies may have any length.
       const bool many = instance.workload.objects.size() > 5;
       const std::uint32_t most_slots = many ? 1 : 1 + seed % 3;
@@ -67,6 +68,12 @@ TEST_F(Referee, Synchronous) { compare(Mode::synchronous, Moves::waiting, false)
 TEST_F(Referee, Asynchronous) { compare(Mode::asynchronous, Moves::beside, false); }
 TEST_F(Referee, SynchronousWithCleanCopies) { compare(Mode::synchronous, Moves::waiting, true); }
 TEST_F(Referee, AsynchronousWithCleanCopies) { compare(Mode::asynchronous, Moves::beside, true); }
+
+// Some ops take what was measured, additive or not.
+TEST_F(Referee, StaticWithMeasuredCosts) { compare(Mode::fixed, Moves::none, false, true); }
+TEST_F(Referee, SynchronousWithMeasuredCosts) { compare(Mode::synchronous, Moves::waiting, false, true); }
+TEST_F(Referee, AsynchronousWithMeasuredCosts) { compare(Mode::asynchronous, Moves::beside, false, true); }
+TEST_F(Referee, AsynchronousWithMeasuredCostsAndCleanCopies) { compare(Mode::asynchronous, Moves::beside, true, true); }
 
 // Nothing moves, and room is looked at wherever most is alive: slots of several ops change nothing.
 TEST_F(Referee, StaticInSlotsOfSeveralOps) {
@@ -86,7 +93,8 @@ TEST_F(Referee, StaticInSlotsOfSeveralOps) {
 // What is decoded of a static solution takes, by the simulator, what the program says, and keeps the capacity.
 TEST_F(Referee, TheSimulatorAgreesOnWhatDoesNotMove) {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
-    const Instance instance = test::random_instance(seed);
+    Instance instance = test::random_instance(seed);
+    if (seed % 2 == 0) test::measure_some(instance, seed);
     const Exact exact(instance, Mode::fixed, 1, false);
     const simulate::Schedule schedule =
         decode(instance.workload, exact.slots, exact.items, exact.formula, exact.solution.values, instance.capacity);
