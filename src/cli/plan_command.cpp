@@ -198,6 +198,7 @@ void make(const Options& options) {
   const Result<plan::Plan> plan = made_plan(options, profile, &op_costs, &rounds);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (!plan) fail(kFailed, options.trace + ": " + plan.error());
+  if (options.beside != 0 && !rounds.empty() && rounds.back().sentinel) fail(kFailed, kNoBetterPlan);
   if (!options.output.empty()) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }

@@ -54,8 +54,9 @@ struct TrialFacts {
   static constexpr std::uint32_t kRows = 6;
 
   enum class What : std::uint8_t { planned, as_measured, slower_moves, no_plan, planned_again, autotm };
-  // HEARTH_AUTOTM: not asked for; solving; its plan is among the rows; there is none, and a degradation says why.
-  enum class Autotm : std::uint8_t { off, solving, arrived, failed };
+  // HEARTH_AUTOTM: not asked for; solving; its plan is among the rows; none was found that is better than sentinel's;
+  // there is none, and a degradation says why.
+  enum class Autotm : std::uint8_t { off, solving, arrived, no_better, failed };
   struct Row {
     What what = What::planned;
     std::uint64_t step_ns = 0;      // median; 0 = being measured

@@ -197,6 +197,8 @@ const char* autotm_name(TrialFacts::Autotm state) {
       return "solving";
     case TrialFacts::Autotm::arrived:
       return "arrived";
+    case TrialFacts::Autotm::no_better:
+      return "no better";
     case TrialFacts::Autotm::failed:
       return "failed";
     case TrialFacts::Autotm::off:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -27,6 +28,7 @@ constexpr std::uint64_t kLookEveryNs = 200'000'000;
 constexpr const char* kTrace = "trace";
 constexpr const char* kPlan = "plan.json";
 constexpr const char* kOutput = "output";
+constexpr std::string_view kNoBetterPlan = "no better plan than sentinel's was found";  // cli/beside.h
 
 void name(Path& path, const char* file) { path << g.planner.folder << '/' << file; }
 
@@ -160,6 +162,11 @@ void planner_look(std::uint64_t now_ns) {
   if (running) return;
   text::Buffer<200> cause;
   last_line(cause);
+  if (cause.view().find(kNoBetterPlan) != std::string_view::npos) {
+    clear_folder();
+    become(Autotm::no_better);
+    return log::info("autotm: ", kNoBetterPlan);
+  }
   give_up(cause.length() != 0 ? cause.c_str() : "the tool ended without a plan", "the plan that is there stays");
 }
 
