@@ -24,9 +24,9 @@ MODES = ("static", "synchronous", "asynchronous")
 STEPS = 10
 
 
-def trace(model, python, library, path, options):
+def trace(model, python, library, path, options, mode="ops"):
     steps = runs.DEFAULT_STEPS.get(model, STEPS)
-    done = runs.run(model, "ops", python, library, ["--steps", steps, "--threads", 1, *options],
+    done = runs.run(model, mode, python, library, ["--steps", steps, "--threads", 1, *options],
                     settings=(f"HEARTH_TRACE={path}",))
     if done.error or not path.is_file():
         sys.exit(f"{model}: {done.error or 'no trace was written'}")

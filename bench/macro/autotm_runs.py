@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do steps under AutoTM's plans take what the simulator says?
 
-Traces one iteration of each model of bench/models, makes plans of it (autotm in its three modes, sentinel) where the slow
+Traces one iteration of each model of bench/models (HEARTH_PROFILE=faults, as trainings profile themselves), makes plans of it (autotm in its three modes, sentinel) where the slow
 memory is 8, 4 and 1 times the fast one, and trains under each on the emulated slow tier, and under first-touch, everything
 slow and everything fast: step times against everything fast, beside what was simulated. Every run must compute what the
 plain one does, bit for bit; exit status 1 otherwise. Prints Markdown; --json keeps all figures.
@@ -135,7 +135,7 @@ def main():
         machine.write_text(json.dumps(found[arguments.machine]), encoding="utf-8")
         for model in arguments.model:
             trace = folder / f"{model}.trace"
-            autotm.trace(model, arguments.python, arguments.library, trace, tiered.SHORT_SIZES.get(model, ()))
+            autotm.trace(model, arguments.python, arguments.library, trace, tiered.SHORT_SIZES.get(model, ()), "faults")
             taken = Model(model, arguments, trace, machine)
             each = {"model": model, "all_fast_ns": taken.all_fast_ns, "points": {}}
             for ratio in arguments.ratios:
