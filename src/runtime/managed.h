@@ -110,7 +110,7 @@ PlannedTensor planned_tensor(const void* address);
 void adopt_profile(const iteration::Closed& closed);
 // Are plans to be made here (HEARTH_PLAN, HEARTH_PROFILE)?
 bool plans_wanted();
-// HEARTH_PLAN: at the end of the first iteration.
+// HEARTH_PLAN: at the end of the first iteration; with two tiers, of the third.
 void adopt_file();
 // Follows the plan in that file from now on, whatever was followed before. False after one line of why not, or when
 // there are kPlans.

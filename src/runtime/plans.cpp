@@ -211,6 +211,10 @@ void adopt_profile(const iteration::Closed& closed) {
 }
 
 void adopt_file() {
+  // What lives on has to be there before it can be given a tier: optimizers make their state as they first step, and a
+  // second one (of a GAN) does so later.
+  constexpr std::uint64_t kFirstOfTiers = 2;
+  if (g.tiers.on && g.detector.closed().number < kFirstOfTiers) return;
   const char* path = g.knobs.plan.c_str();
   if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
   g.managed.file_tried = true;
