@@ -125,10 +125,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hearth-autotm-") as folder:
         traces = arguments.traces or pathlib.Path(folder)
         traces.mkdir(parents=True, exist_ok=True)
-        machine = traces / f"{arguments.machine}.json"
-        if not machine.is_file():
-            found = tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1, folder)
-            machine.write_text(json.dumps(found[arguments.machine]), encoding="utf-8")
+        machine = tiered.machine_file(arguments.tool, arguments.machine, arguments.python, traces / f"{arguments.machine}.json")
         results = {"schema_version": SCHEMA_VERSION, "simulated": True, "machine": arguments.machine,
                    "seconds": arguments.time_limit, "slots": arguments.slots, "models": []}
         for model in arguments.model:

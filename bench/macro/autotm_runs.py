@@ -130,9 +130,7 @@ def main():
                "problems": []}
     with tempfile.TemporaryDirectory(prefix="hearth-autotm-") as name:
         folder = pathlib.Path(name)
-        machine = folder / "machine.json"
-        found = tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1, name)
-        machine.write_text(json.dumps(found[arguments.machine]), encoding="utf-8")
+        machine = tiered.machine_file(arguments.tool, arguments.machine, arguments.python, folder / "machine.json")
         for model in arguments.model:
             trace = folder / f"{model}.trace"
             autotm.trace(model, arguments.python, arguments.library, trace, tiered.SHORT_SIZES.get(model, ()), "faults")

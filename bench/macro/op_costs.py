@@ -125,10 +125,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hearth-op-costs-") as temporary:
         folder = arguments.costs or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        machine = folder / f"{arguments.machine}.json"
-        if not machine.is_file():
-            found = tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1, temporary)
-            machine.write_text(json.dumps(found[arguments.machine]), encoding="utf-8")
+        machine = tiered.machine_file(arguments.tool, arguments.machine, arguments.python, folder / f"{arguments.machine}.json")
         results = {"schema_version": SCHEMA_VERSION, "machine": arguments.machine, "seconds": arguments.time_limit,
                    "models": [figures_of(arguments, model, folder, machine) for model in arguments.model]}
     if arguments.json:

@@ -249,9 +249,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hearth-paper-") as temporary:
         folder = arguments.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        machine = folder / f"{arguments.machine}.json"
-        found = cached(machine, lambda: tiered.machine_files(str(arguments.tool), [arguments.machine], arguments.python, 1,
-                                                     temporary)[arguments.machine])
+        machine = tiered.machine_file(arguments.tool, arguments.machine, arguments.python, folder / f"{arguments.machine}.json")
+        found = json.loads(machine.read_text(encoding="utf-8"))
         results = {"schema_version": SCHEMA_VERSION, "simulated": True, "extrapolated": True, "set": arguments.set,
                    "machine": arguments.machine, "gemm": found["machine"]["gemm"], "seconds": arguments.time_limit,
                    "slots": arguments.slots, "sizes": arguments.sizes, "cpu_clock": bool(arguments.cpu_clock),

@@ -77,6 +77,15 @@ def machine_files(tool, names, python, threads, folder):
     return {name: json.loads(probe("--scale", name, "--json")) for name in names}
 
 
+def machine_file(tool, name, python, path):
+    """The machine, scaled to what one thread of this host computes, in the file `path`: as it is if it is there."""
+    if not path.is_file():
+        with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
+            contents = machine_files(str(tool), [name], python, 1, folder)[name]
+        path.write_text(json.dumps(contents), encoding="utf-8")
+    return path
+
+
 class Cells:
     """One model on one machine: its rounds, and what went wrong in them."""
 

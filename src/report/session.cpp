@@ -132,16 +132,12 @@ profile::TraceInfo trace_info(const Session& session, const char* mode, std::uin
   return info;
 }
 
-Result<void> write_trace_to(const Session& session, const std::string& path, std::span<const hearth_event> events,
-                            const std::vector<std::string>& names, bool replace) {
-  const auto& profiled = session.facts.live.profiled;
-  return profile::write_trace(path, trace_info(session, profiled.mode, profiled.number), names, events,
-                              profiled.dropped_events, replace);
-}
-
 void write_trace_file(Session& session, std::span<const hearth_event> events, const std::vector<std::string>& names) {
   if (session.trace_path.empty()) return;
-  const Result<void> written = write_trace_to(session, session.trace_path, events, names, session.trace_owned);
+  const auto& profiled = session.facts.live.profiled;
+  const Result<void> written =
+      profile::write_trace(session.trace_path, trace_info(session, profiled.mode, profiled.number), names, events,
+                           profiled.dropped_events, session.trace_owned);
   if (!written) log::warn("HEARTH_TRACE: ", written.error());
   session.trace_owned = session.trace_owned || bool(written);
 }
@@ -185,16 +181,6 @@ void conclude(Session& session, std::span<const hearth_event> events, const Live
   });
 }
 
-bool save_trace(const Session& session, std::span<const hearth_event> events, const char* path) noexcept {
-  bool saved = false;
-  guarded("writing a trace", [&] {
-    const Result<void> written = write_trace_to(session, path, events, copy_names(*session.inputs.names), false);
-    if (!written) log::warn(written.error());
-    saved = bool(written);
-  });
-  return saved;
-}
-
 int publish(Session& session, const LiveFacts& live) noexcept {
   const Prepared* prepared = session.prepared.load(std::memory_order_acquire);
   if (!session.report_wanted || prepared == nullptr) return ENOENT;
@@ -226,10 +212,10 @@ int publish_to(Session& session, const LiveFacts& live, const char* path) noexce
 }
 
 bool write_events(const Session& session, std::span<const hearth_event> events, std::uint64_t dropped,
-                  std::uint64_t iteration, const char* path) noexcept {
+                  std::uint64_t iteration, const char* mode, const char* path) noexcept {
   bool written = false;
-  guarded("writing the times of ops", [&] {
-    const Result<void> done = profile::write_trace(path, trace_info(session, "ops", iteration),
+  guarded("writing a trace", [&] {
+    const Result<void> done = profile::write_trace(path, trace_info(session, mode, iteration),
                                                    copy_names(*session.inputs.names), events, dropped);
     if (!done) log::warn(done.error());
     written = bool(done);

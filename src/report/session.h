@@ -34,18 +34,15 @@ Session* open_session(const SessionInputs& inputs) noexcept;
 // Builds the profile from the events of the profiled iteration, writes the trace file and the report.
 void conclude(Session& session, std::span<const hearth_event> events, const LiveFacts& live) noexcept;
 
-// Writes the events of the last conclude() as a trace file; false after one line of why not.
-bool save_trace(const Session& session, std::span<const hearth_event> events, const char* path) noexcept;
-
 // Writes the report where HEARTH_REPORT says. 0, or an errno value; ENOENT if no report was asked for.
 int publish(Session& session, const LiveFacts& live) noexcept;
 
 // Writes a report to another place. Allocates.
 int publish_to(Session& session, const LiveFacts& live, const char* path) noexcept;
 
-// The events of another iteration as a trace file of that name. False after one line of why not.
+// The events of an iteration, seen in that mode, as another trace file. False after one line of why not.
 bool write_events(const Session& session, std::span<const hearth_event> events, std::uint64_t dropped,
-                  std::uint64_t iteration, const char* path) noexcept;
+                  std::uint64_t iteration, const char* mode, const char* path) noexcept;
 
 // At exit: report, and the summary on stderr if HEARTH_STATS=1.
 void finish(Session& session, const LiveFacts& live) noexcept;

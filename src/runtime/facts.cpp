@@ -208,11 +208,6 @@ void conclude_profile() {
   }
 }
 
-bool save_trace(const char* path) {
-  const report::Session* open = session.load(std::memory_order_acquire);
-  return open != nullptr && report::save_trace(*open, g.log.events(), path);
-}
-
 const profile::Profile* made_profile() {
   const report::Session* open = session.load(std::memory_order_acquire);
   return open != nullptr ? report::made_profile(*open) : nullptr;
@@ -234,10 +229,10 @@ int write_report(const char* path) {
   return report::publish_to(*open, live_facts("API"), path);
 }
 
-bool write_events(std::uint64_t iteration, const char* path) {
+bool write_events(std::uint64_t iteration, config::ProfileMode mode, const char* path) {
   report::Session* open = session.load(std::memory_order_acquire);
   return open != nullptr && observed_here() &&
-         report::write_events(*open, g.log.events(), g.log.dropped(), iteration, path);
+         report::write_events(*open, g.log.events(), g.log.dropped(), iteration, mode_name(mode), path);
 }
 
 bool report_wanted() {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "config/knob_types.h"
+
 namespace hearth::profile {
 struct Profile;
 }
@@ -16,16 +18,14 @@ void degrade(const char* what, const char* cause, const char* cure);
 void open_outcome(const char* adapter_absent);
 // The profiled iteration closed: builds its profile, writes trace and report.
 void conclude_profile();
-// While the events of the profiled iteration are there, after conclude_profile: writes them as a trace.
-bool save_trace(const char* path);
 // Of the last profiled iteration; null if there is none.
 const profile::Profile* made_profile();
 // Median duration of the last unprofiled iterations, ns; 0 if none.
 std::uint64_t median_duration();
 // hearth_write_report of the public API: 0 or an errno value.
 int write_report(const char* path);
-// What the log holds of an iteration, as a trace file. False after one line of why not.
-bool write_events(std::uint64_t iteration, const char* path);
+// What the log holds of an iteration, seen in that mode, as a trace file. False after one line of why not.
+bool write_events(std::uint64_t iteration, config::ProfileMode mode, const char* path);
 // Was a report asked for (HEARTH_REPORT)?
 bool report_wanted();
 // Between iterations: rewrites the report when the last one is ten seconds old, for ends that nobody can catch

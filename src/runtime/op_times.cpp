@@ -47,7 +47,7 @@ void close_op_times(std::uint64_t iteration) {
   t.open = false;
   Path path;
   path << g.knobs.op_times.c_str() << "/times-" << t.plan - 1 << "-" << t.closed - OpTimes::kSettling << ".trace";
-  write_events(iteration, path.c_str());
+  write_events(iteration, config::ProfileMode::ops, path.c_str());
   g.log.clear();
   ++t.closed;
 }

@@ -137,7 +137,9 @@ void planner_begin() {
     return give_up(cause.c_str(), "set TMPDIR to one that can be written to");
   }
   name(trace, kTrace);
-  if (!save_trace(trace.c_str())) return give_up("its trace could not be written", "the plan that is there stays");
+  if (!write_events(g.profile.number, g.knobs.profile, trace.c_str())) {
+    return give_up("its trace could not be written", "the plan that is there stays");
+  }
   if (const int error = start_tool(tool); error != 0) {
     text::Buffer<160> cause;
     cause << "the tool could not be started: " << text::Errno{error};
