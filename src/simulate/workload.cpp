@@ -142,6 +142,7 @@ class Maker {
     std::vector<std::vector<Use>> uses(order_.size());
     for (std::uint32_t i = 0; i < profile_.tensors.size(); ++i) {
       if (object_of_[i] == kNoObject) continue;
+      add_scratch(i, uses);
       for (const profile::Access& access : profile_.tensors[i].accesses) add_use(i, access, uses);
     }
     const auto profiled = static_cast<double>(profile_.duration_ns);
@@ -162,8 +163,18 @@ class Maker {
     workload_.rest_ns = std::max(0.0, profiled - busy) * factor;
   }
 
+  // What an op allocates and frees itself it writes and reads. Nobody announces that, and a page fault tells only the
+  // first of it.
+  void add_scratch(std::uint32_t index, std::vector<std::vector<Use>>& uses) {
+    const Tensor& tensor = profile_.tensors[index];
+    if (!tensor.scratch || tensor.born >= place_of_.size() || place_of_[tensor.born] == kNoObject) return;
+    const auto bytes = static_cast<double>(tensor.bytes);
+    uses[place_of_[tensor.born]].push_back({object_of_[index], bytes, bytes});
+  }
+
   void add_use(std::uint32_t index, const profile::Access& access, std::vector<std::vector<Use>>& uses) {
     const bool covered = (access.flags & profile::kCovered) != 0;
+    if (profile_.tensors[index].scratch && access.op == profile_.tensors[index].born) return;  // add_scratch() has it
     if (access.op >= place_of_.size() || covered || place_of_[access.op] == kNoObject) return;
     const Tensor& tensor = profile_.tensors[index];
     double bytes = static_cast<double>(access.bytes != 0 ? access.bytes : tensor.bytes);
@@ -171,10 +182,8 @@ class Maker {
       const double share = static_cast<double>(access.pages) / tensor.sampled_pages;
       bytes = static_cast<double>(tensor.bytes) * std::min(1.0, share);
     }
-    // What an op allocates and frees itself it writes and reads; of that a page fault tells only the first.
-    const bool scratch = tensor.scratch && access.op == tensor.born;
-    const bool writes = scratch || (access.kind & HEARTH_ACCESS_WRITE) != 0;
-    const bool reads = scratch || (access.kind & HEARTH_ACCESS_READ) != 0;
+    const bool writes = (access.kind & HEARTH_ACCESS_WRITE) != 0;
+    const bool reads = (access.kind & HEARTH_ACCESS_READ) != 0;
     if (!reads && !writes) return;  // a view of it was made, or it was only handed out: no byte moves
     uses[place_of_[access.op]].push_back({object_of_[index], reads ? bytes : 0, writes ? bytes : 0});
   }

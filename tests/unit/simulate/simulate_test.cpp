@@ -76,12 +76,26 @@ TEST(Workload, OpsComeInTheOrderOfTheirEnds) {
   ASSERT_EQ(workload.ops.size(), 3u);
   ASSERT_EQ(workload.objects.size(), 3u);
   EXPECT_EQ(workload.ops[0].uses, 0u);
-  EXPECT_EQ(workload.ops[1].uses, 1u);
+  EXPECT_EQ(workload.ops[1].uses, 2u);  // that of its own scratch, too
   EXPECT_EQ(workload.objects[1].birth_op, 0u);
   EXPECT_EQ(workload.objects[1].death_op, 2u);
   EXPECT_EQ(workload.objects[2].birth_op, 1u);
   EXPECT_EQ(workload.objects[2].death_op, 1u);
   EXPECT_EQ(workload.entry_ops, (std::vector<std::uint32_t>{0, 1}));
+}
+
+// Nobody announces it, so with HEARTH_PROFILE=ops nothing but its life tells of it; a fault tells of its first write.
+TEST(Workload, WhatAnOpAllocatesAndFreesItWritesAndReadsHoweverItWasSeen) {
+  for (const bool faults : {false, true}) {
+    Script script;
+    script.begin("convolution").alloc(1, kBig);
+    if (faults) script.fault(1, HEARTH_ACCESS_WRITE);
+    script.free(1).end("convolution");
+    const Workload workload = make_workload(profile_of(script), {});
+    ASSERT_EQ(workload.uses.size(), 1u) << faults;
+    EXPECT_EQ(workload.uses[0].read, kBig);
+    EXPECT_EQ(workload.uses[0].write, kBig);
+  }
 }
 
 TEST(Simulate, EverythingFastTakesTheTimeOfItsTrafficInFastMemory) {
