@@ -1,4 +1,5 @@
 // The way of a tensor: allocate and release.
+#include "runtime/emulation.h"
 #include "runtime/fill.h"
 #include "runtime/phases.h"
 #include "runtime/runtime.h"

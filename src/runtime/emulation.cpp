@@ -1,11 +1,10 @@
 #include "runtime/emulation.h"
 
-#include <algorithm>
-
 #include "hearth/trace.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
 #include "platform/os_thread.h"
+#include "runtime/charges.h"
 #include "runtime/state.h"
 
 namespace hearth::runtime {
@@ -15,11 +14,8 @@ namespace {
 // which most are, are spent so altogether: to sleep through them would make each longer than it should be.
 constexpr std::uint64_t kWakesLate = 100'000;
 
-OpenCharge* innermost_charge() {
-  Thread& thread = t_thread;
-  if (thread.charges == nullptr || thread.depth == 0 || thread.depth > kChargeDepth) return nullptr;
-  return &thread.charges[thread.depth - 1];
-}
+bool inside_op() { return t_thread.charges != nullptr && t_thread.depth > 0; }
+std::uint32_t innermost() { return t_thread.depth - 1; }
 
 // The parts of the storage that lie on either tier, together 0..1. Where in it a view lies is not told.
 struct Shares {
@@ -37,25 +33,19 @@ std::uint64_t part(double share, std::uint64_t bytes) {
   return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
 }
 
-void add(tier::Traffic& traffic, std::uint64_t slow, std::uint64_t fast, std::uint32_t access) {
+tier::Traffic traffic_of(const Shares& lies, std::uint64_t bytes, std::uint32_t access) {
+  const std::uint64_t slow = part(lies.slow, bytes);
+  const std::uint64_t fast = part(lies.fast, bytes);
+  tier::Traffic traffic;
   if ((access & HEARTH_ACCESS_READ) != 0) {
-    traffic.slow_read += slow;
-    traffic.fast_read += fast;
+    traffic.slow_read = slow;
+    traffic.fast_read = fast;
   }
   if ((access & HEARTH_ACCESS_WRITE) != 0) {
-    traffic.slow_write += slow;
-    traffic.fast_write += fast;
+    traffic.slow_write = slow;
+    traffic.fast_write = fast;
   }
-}
-
-// What an op announces and hands on to ops inside it is used once.
-void count_bytes(std::uint32_t depth) {
-  OpenCharge* const charges = t_thread.charges;
-  const tier::Traffic& own = charges[depth].traffic;
-  const std::uint64_t inner = charges[depth].inner_bytes;
-  const std::uint64_t used = std::max(own.slow_bytes(), inner);
-  if (depth > 0) charges[depth - 1].inner_bytes += used;
-  if (used > inner) g.tiers.slow_bytes_used.fetch_add(used - inner, std::memory_order_relaxed);
+  return traffic;
 }
 
 void wait_until(std::uint64_t due_ns) {
@@ -69,70 +59,62 @@ void wait_until(std::uint64_t due_ns) {
 void begin_charge(std::uint32_t depth) {
   Thread& thread = t_thread;
   if (thread.charges == nullptr) {
-    thread.charges = static_cast<OpenCharge*>(os::map_zeroed(kChargeDepth * sizeof(OpenCharge)));
+    thread.charges = static_cast<Charges*>(os::map_zeroed(sizeof(Charges)));
     if (thread.charges == nullptr) return;
   }
-  if (depth < kChargeDepth) {
-    thread.charges[depth] = {};
-    thread.charges[depth].begin_ns = os::monotonic_ns();
-  }
+  thread.charges->begin(depth, os::monotonic_ns());
 }
 
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
-  OpenCharge* open = innermost_charge();
-  if (open == nullptr) return;
-  const Shares lies = shares(storage, storage_bytes);
-  add(open->traffic, part(lies.slow, bytes), part(lies.fast, bytes), access);
+  if (!inside_op()) return;
+  t_thread.charges->operand(innermost(), storage, traffic_of(shares(storage, storage_bytes), bytes, access));
 }
 
 void charge_gather(const void* storage, std::uint64_t storage_bytes, std::uint64_t rows, std::uint64_t row_bytes,
                    std::uint32_t access) {
-  OpenCharge* open = innermost_charge();
-  if (open == nullptr) return;
+  if (!inside_op()) return;
   const Shares lies = shares(storage, storage_bytes);
   const tier::Machine& machine = g.tiers.machine;
   const auto count = static_cast<double>(rows);
   const auto width = static_cast<double>(row_bytes);
+  tier::Traffic traffic;
   for (const std::uint32_t kind : {HEARTH_ACCESS_READ, HEARTH_ACCESS_WRITE}) {
     if ((access & kind) == 0) continue;
     const bool write = kind == HEARTH_ACCESS_WRITE;
-    open->traffic.slow_gathered += part(lies.slow, rows * row_bytes);
-    open->traffic.gather_ns += tier::gather_ns(machine, machine.slow, lies.slow * count, width, write) +
-                               tier::gather_ns(machine, machine.fast, lies.fast * count, width, write);
+    traffic.slow_gathered += part(lies.slow, rows * row_bytes);
+    traffic.gather_ns += tier::gather_ns(machine, machine.slow, lies.slow * count, width, write) +
+                         tier::gather_ns(machine, machine.fast, lies.fast * count, width, write);
   }
+  t_thread.charges->operand(innermost(), storage, traffic);
 }
 
 void charge_allocated(const void* tensor) {
-  OpenCharge* open = innermost_charge();
-  if (open != nullptr) open->scratch[open->allocations++ % OpenCharge::kScratch] = tensor;
+  if (inside_op()) t_thread.charges->allocated(innermost(), tensor);
 }
 
 void charge_freed(const void* tensor, std::uint64_t bytes) {
-  OpenCharge* open = innermost_charge();
-  if (open == nullptr) return;
-  for (const void*& known : open->scratch) {
-    if (known != tensor) continue;
-    known = nullptr;
-    charge_operand(tensor, bytes, bytes, HEARTH_ACCESS_READ_WRITE);
-    return;
-  }
+  if (!inside_op() || !t_thread.charges->is_scratch(innermost(), tensor)) return;
+  t_thread.charges->scratch(innermost(), traffic_of(shares(tensor, bytes), bytes, HEARTH_ACCESS_READ_WRITE));
 }
 
 void end_charge(std::uint32_t depth) {
-  if (depth >= kChargeDepth || t_thread.charges == nullptr) return;
-  const OpenCharge& open = t_thread.charges[depth];
-  if (open.begin_ns == 0) return;
-  count_bytes(depth);
+  if (t_thread.charges == nullptr) return;
+  const Charges::Bill bill = t_thread.charges->end(depth);
+  if (bill.begin_ns == 0) return;
   Tiers& t = g.tiers;
-  const auto least = static_cast<std::uint64_t>(tier::traffic_ns(t.machine, open.traffic));
-  if (least == 0) return;  // most ops around others have nothing of their own
-  const std::uint64_t due = open.begin_ns + least;
-  const std::uint64_t now = os::monotonic_ns();
-  if (now >= due) return;
-  wait_until(due);
-  t.charges.fetch_add(1, std::memory_order_relaxed);
-  t.charged_ns.fetch_add(due - now, std::memory_order_relaxed);
-  t.overshoot_ns.fetch_add(os::monotonic_ns() - due, std::memory_order_relaxed);
+  const std::uint64_t slow_bytes = bill.traffic.slow_bytes();
+  if (slow_bytes != 0) t.slow_bytes_used.fetch_add(slow_bytes, std::memory_order_relaxed);
+  const auto own_ns = static_cast<std::uint64_t>(tier::traffic_ns(t.machine, bill.traffic));
+  const std::uint64_t due = bill.begin_ns + bill.inner_ns + own_ns;
+  std::uint64_t now = os::monotonic_ns();
+  if (own_ns != 0 && now < due) {
+    wait_until(due);
+    t.charges.fetch_add(1, std::memory_order_relaxed);
+    t.charged_ns.fetch_add(due - now, std::memory_order_relaxed);
+    now = os::monotonic_ns();
+    t.overshoot_ns.fetch_add(now - due, std::memory_order_relaxed);
+  }
+  t_thread.charges->ended(depth, now);
 }
 
 }  // namespace hearth::runtime

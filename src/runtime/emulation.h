@@ -1,28 +1,13 @@
 // Emulation: an op takes as long as its operands' memory would have taken it on the emulated machine, fast or slow.
 // What of them lies where is looked up in the books when they are announced, and what the books do not know counts for
-// nothing; when the op ends, the thread waits until the roofline's time is over (tier/charge.h). An op around others
-// pays only what these have not paid already, since its own time counts.
+// nothing; when the op ends, the thread waits until the roofline's time is over (tier/charge.h, charges.h).
 //
 // Hot; each thread has its own open ops. Called for every op while a slow tier is emulated, by the marks.
 #pragma once
 
 #include <cstdint>
 
-#include "tier/charge.h"
-
 namespace hearth::runtime {
-
-constexpr std::uint32_t kChargeDepth = 24;  // ops nested deeper are not charged; those around them are
-
-struct OpenCharge {
-  static constexpr std::uint32_t kScratch = 8;
-
-  std::uint64_t begin_ns = 0;  // 0: began before the emulation did
-  tier::Traffic traffic;
-  std::uint64_t inner_bytes = 0;  // slow bytes that the ops inside it used
-  std::uint32_t allocations = 0;
-  const void* scratch[kScratch] = {};  // the latest tensors allocated in it
-};
 
 void begin_charge(std::uint32_t depth);
 // An operand of the innermost op: `bytes` of a storage of `storage_bytes`.

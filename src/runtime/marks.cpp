@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "runtime/emulation.h"
 #include "runtime/lru.h"
 #include "runtime/perf.h"
 #include "runtime/phases.h"

@@ -18,7 +18,7 @@
 #include "config/knobs.h"
 #include "iteration/detector.h"
 #include "registry/registry.h"
-#include "runtime/emulation.h"
+#include "runtime/charges.h"
 #include "runtime/lateness.h"
 #include "runtime/managed.h"
 #include "runtime/op_times.h"
@@ -47,7 +47,7 @@ struct Thread {
   std::uint32_t nth = 0;       // allocations since the last op mark
   NameId ops[kMaxOpDepth] = {};
   std::uint8_t scopes[kMaxOpDepth] = {};
-  OpenCharge* charges = nullptr;  // kChargeDepth of them, while a slow tier is emulated; static TLS is scarce
+  Charges* charges = nullptr;  // while a slow tier is emulated; static TLS is scarce
 };
 
 struct Counters {

@@ -127,6 +127,12 @@ class SpecialTensors(AdapterTest):
         self.assertIn(storage_address(sparse._values()), announced)
         self.assertIn(storage_address(sparse._indices()), announced)
 
+    def test_what_a_sparse_tensor_tells_of_itself_touches_nothing(self):
+        sparse = torch.eye(4).to_sparse()
+        record = self.record(lambda: (sparse._nnz(), sparse.sparse_dim(), sparse.dense_dim(), sparse.is_coalesced()))
+        self.assertTrue(record.ops())
+        self.assertEqual([op.operands for op in record.ops() if op.operands], [])
+
     def test_compressed_sparse(self):
         dense = torch.eye(4)
         sparse = dense.to_sparse_csr()
