@@ -13,6 +13,7 @@
 #pragma once
 
 #include <aio.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -118,5 +119,7 @@
   X(int, aio_write64, (aiocb64* request), (request))
 
 #define HEARTH_PLAIN_ORIGINALS(X)                                                                                      \
-  X(void, _exit, (int status), (status))
+  X(void, _exit, (int status), (status))                                                                               \
+  X(int, pthread_create, (pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument),   \
+    (thread, attributes, run, argument))
 // clang-format on

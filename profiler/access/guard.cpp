@@ -8,6 +8,7 @@
 #include "access/dispositions.h"
 #include "access/guard_state.h"
 #include "access/page_sampler.h"
+#include "access/signal_stack.h"
 #include "access/threads.h"
 
 namespace hearth::access {
@@ -66,6 +67,7 @@ bool start(registry::Registry& registry, const GuardOptions& options, FaultSink 
   if (!install_fault_handler()) {
     return refuse("page guard: the kernel does not accept a SIGSEGV handler (a seccomp filter?)");
   }
+  take_signal_stack();  // this thread began before anybody could ask
   g.pages_shut.store(true, std::memory_order_relaxed);
   detail::g_active.store(true, std::memory_order_seq_cst);
   g_refusal = "";

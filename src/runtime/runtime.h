@@ -15,6 +15,9 @@ void release(void* pointer);
 // A look at the door: PyTorch asked for its CPU allocator. Starts Hearth when storage does not come through allocate().
 void allocator_requested();
 
+// May pages be guarded in this process, now or later? Asked before a thread begins; true until it is known better.
+bool may_guard();
+
 // What preload/ lends to the runtime; defined there, bound by the linker, so that nothing has to be registered.
 struct Skin {
   void (*after_start)();  // once, when tracking has begun: installs signal handlers for reports

@@ -9,6 +9,7 @@
 #include "access/guard.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/parse.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
 #include "platform/os_process.h"
@@ -224,6 +225,18 @@ void start() {
   }
   if (g.knobs.verbose) echo_knobs();
   start_tracking();
+}
+
+bool may_guard() {
+  const Mode mode = g.mode.load(std::memory_order_acquire);
+  if (mode == Mode::forwarding) return false;
+  if (mode == Mode::tracking) {
+    return g.knobs.profile == config::ProfileMode::faults || g.knobs.profile == config::ProfileMode::pages;
+  }
+  const char* enable = os::environment("HEARTH_ENABLE");
+  if (enable == nullptr) return true;
+  const config::Parsed parsed = config::parse_bool(enable);
+  return parsed.verdict != config::Verdict::ok || parsed.value != 0;
 }
 
 void stand_aside(const char* cause_and_cure) {

@@ -91,6 +91,29 @@ class Smoke(unittest.TestCase):
         ours = min(int(run(["python3", "-c", program], preload=[LIBRARY]).stdout) for _ in range(3))
         self.assertLess(ours - plain, 1024, f"KiB of private memory: {ours} against {plain}")
 
+    def test_threads_begin_with_a_signal_stack_and_leave_none_behind(self):
+        program = """
+import ctypes, threading
+class Stack(ctypes.Structure): _fields_ = [("sp", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+libc, seen = ctypes.CDLL(None), []
+def look():
+    stack = Stack()
+    assert libc.sigaltstack(None, ctypes.byref(stack)) == 0
+    seen.append((stack.flags, stack.size))
+def mappings(): return sum(1 for _ in open("/proc/self/maps"))
+def start(n):
+    for _ in range(n):
+        thread = threading.Thread(target=look); thread.start(); thread.join()
+start(10)
+before = mappings()
+start(200)
+print(sorted(set(seen)), mappings() - before < 100)
+"""
+        there, none = "[(0, 258048)] True\n", "[(2, 0)] True\n"
+        for expected, variables in ((there, {}), (none, {"HEARTH_ENABLE": "0"})):
+            done = run(["python3", "-c", program], preload=[LIBRARY], **variables)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, ""))
+
     def test_address_space_limit(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

@@ -1,9 +1,14 @@
 // Faults that are not ours, handlers that others install, and threads that would die of a fault.
+#include <pthread.h>
+
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include "access/raw_signal.h"
+#include "access/signal_stack.h"
 #include "unit/access/guard_fixture.h"
 
 namespace hearth::access {
@@ -163,6 +168,53 @@ TEST_F(GuardTest, HandlersWithAndWithoutAnAlternateStackServeFaults) {
     sigaltstack(&former, nullptr);  // AddressSanitizer takes its own back when the thread ends
   }).join();
   EXPECT_EQ(stats().faults, 2u);
+}
+
+#ifdef __x86_64__
+// oneDNN's matrix kernels compute with the stack pointer in a workspace on the heap. What lies below is somebody
+// else's.
+void touch_with_stack_at(char* stack, const char* byte) {
+  __asm__ volatile(
+      "mov %%rsp, %%r12\n\t"
+      "mov %0, %%rsp\n\t"
+      "movb (%1), %%al\n\t"
+      "mov %%r12, %%rsp"
+      :
+      : "r"(stack), "r"(byte)
+      : "rax", "r12", "memory");
+}
+
+TEST_F(GuardTest, AFaultWritesNothingBelowAStackPointerOnTheHeap) {
+  const Tensor tensor = make(kPage);
+  ASSERT_TRUE(start(registry_, {}, remember));
+  ASSERT_TRUE(watch_it(tensor));
+  std::vector<char> heap(1 << 17, 'x');
+  const auto touch_it = [&] { touch_with_stack_at(heap.data() + heap.size() / 2, tensor.data); };
+  touch_it();  // by the thread that started the guard,
+  rearm();
+  static const auto run = [](void* action) -> void* { return (*static_cast<decltype(touch_it)*>(action))(), nullptr; };
+  pthread_t thread;
+  auto action = touch_it;
+  ASSERT_EQ(create_with_signal_stack(pthread_create, &thread, nullptr, run, &action), 0);  // and by others
+  pthread_join(thread, nullptr);
+  EXPECT_EQ(stats().faults, 2u);
+  EXPECT_EQ(std::count(heap.begin(), heap.end(), 'x'), std::ssize(heap));
+}
+#endif
+
+TEST(SignalStack, OfAThreadGoesWithIt) {
+  const auto mapped = [](const void* address) {
+    unsigned char resident = 0;
+    return mincore(const_cast<void*>(address), 1, &resident) == 0;
+  };
+  static stack_t seen;
+  static const auto look = [](void*) -> void* { return sigaltstack(nullptr, &seen), nullptr; };
+  pthread_t thread;
+  ASSERT_EQ(create_with_signal_stack(pthread_create, &thread, nullptr, look, nullptr), 0);
+  pthread_join(thread, nullptr);
+  EXPECT_EQ(seen.ss_flags & SS_DISABLE, 0);
+  EXPECT_GE(seen.ss_size, std::size_t{128} << 10);
+  EXPECT_FALSE(mapped(seen.ss_sp));
 }
 
 TEST_F(GuardTest, ErrnoSurvivesAFault) {
