@@ -50,6 +50,10 @@ void answer_claim() {
   }
 }
 
+// In a loop without optimizer a followed plan tells the end by its sizes; its ops, where they are still marked, would
+// tell it once more, at another place.
+bool ops_tell_ends() { return !managing() || g.detector.source() > iteration::Source::period; }
+
 bool tracking() { return g.mode.load(std::memory_order_relaxed) == Mode::tracking; }
 
 std::uint32_t intern(const char* text, std::uint64_t length) {
@@ -64,7 +68,7 @@ void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {
     if (g.requested_main.load(std::memory_order_relaxed) != 0) [[unlikely]]
       answer_claim();
     // Before the op is pushed: when it is the first of a new iteration, it belongs to that one.
-    if (g.detector.op(NameId{name}, thread.depth)) iteration_closed();
+    if (ops_tell_ends() && g.detector.op(NameId{name}, thread.depth)) iteration_closed();
   }
   const std::uint32_t depth = thread.depth++;
   if (depth < kMaxOpDepth) {

@@ -355,6 +355,34 @@ for i in range(100):
         self.assertLess(plan["iterations_off"], 24, plan)  # before the second one was made
         self.assertLessEqual(report["tiers"]["fast_peak_bytes"], report["tiers"]["fast_capacity_bytes"])
 
+    BY_HAND = NETWORK + '''
+velocity = [torch.zeros_like(p) for p in net.parameters()]
+for i in range(90):
+    x, y = batch()
+    loss = F.cross_entropy(net(x), y)
+    gradients = torch.autograd.grad(loss, list(net.parameters()))
+    with torch.no_grad():
+        for p, v, gradient in zip(net.parameters(), velocity, gradients):
+            v.mul_(0.9).add_(gradient)
+            p.sub_(v, alpha=0.05)
+    print("loss", loss.item().hex())
+'''
+
+    def test_a_loop_without_optimizer_keeps_its_plan(self):
+        """Its ops stay marked for the moves, and tell no end besides the one that the plan tells."""
+        plain = run_python(self.BY_HAND)
+        for policy in ("sentinel", "lru"):
+            done, report = run_with_report(self.BY_HAND, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%",
+                                           HEARTH_MACHINE="optane-100", HEARTH_POLICY=policy)
+            self.assertEqual((plain.returncode, done.returncode), (0, 0), done.stderr)
+            self.assertEqual(done.stdout, plain.stdout)
+            plan, iterations = report["plan"], report["iterations"]
+            self.assertEqual((report["state"], iterations["ends_found_by"]), ("managed", "period"), policy)
+            self.assertEqual((iterations["profiled"], plan["left"]), (1, 0), plan)
+            self.assertLessEqual(plan["iterations_off"], 2, plan)
+            self.assertGreater(plan["iterations"], 45, plan)
+            self.assertLessEqual(iterations["closed"], 90, policy)
+
 
 class Workers(Tiers):
     PROGRAM = NETWORK + '''
