@@ -20,7 +20,7 @@ constinit std::atomic<bool> g_to_file{false};  // release: g_path is complete
 constinit char g_path[kMaxPath] = {};
 constinit std::atomic<std::uint32_t> g_shown[2] = {};  // errors, warnings
 
-int open_log_file() { return ::open(g_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644); }
+int open_log_file() { return ::open(g_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644); }
 
 // By system call: the library interposes write() to guard the buffers of the user's program, not ours.
 void write_line(std::string_view line) {
