@@ -35,9 +35,11 @@ bool unplanned_shape(std::uint32_t seen) {
   return false;
 }
 
+// A plan from a file needs no profile, not even while a trial does without it.
 bool wanted() {
+  const bool first = g.profile.completed == 0 && !g.managed.file_followed;
   return g.knobs.profile != config::ProfileMode::off && !managing() && attempts_left() > 0 &&
-         (g.profile.completed == 0 || g.managed.again);
+         (first || g.managed.again);
 }
 
 bool choose(Chosen why) {

@@ -170,6 +170,7 @@ report::LiveFacts live_facts(const char* because) {
 // No profile at the end: the user asked for one and learns why there is none.
 void explain_missing_profile() {
   if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0 || !g.adapter_attached) return;
+  if (g.managed.file_followed) return degrade("no profile", "the plan is from a file", "run without HEARTH_PLAN");
   const std::uint64_t closed = g.iteration.load(std::memory_order_relaxed);
   text::Buffer<sizeof(Degradation::cause)> cause;
   if (closed == 0) {

@@ -84,12 +84,13 @@ struct Managed {
   std::uint32_t moved = 0;            // how often the plan moved to fresh addresses
   struct {
     std::uint64_t rounds = 0, missed = 0, lost = 0, taken = 0, blocked = 0, allocations = 0;
-  } before;                   // at the end of the last iteration
-  std::uint64_t strange = 0;  // hash of the sizes that the plan did not know, of this iteration
-  std::uint64_t told = 0;     // allocations that the detector knows of
-  bool again = false;         // a profile of another shape is wanted
-  bool file_tried = false;    // HEARTH_PLAN
-  bool idle_pages = false;    // the arena has memory though nobody follows a plan
+  } before;                    // at the end of the last iteration
+  std::uint64_t strange = 0;   // hash of the sizes that the plan did not know, of this iteration
+  std::uint64_t told = 0;      // allocations that the detector knows of
+  bool again = false;          // a profile of another shape is wanted
+  bool file_tried = false;     // HEARTH_PLAN
+  bool file_followed = false;  // and it is not left
+  bool idle_pages = false;     // the arena has memory though nobody follows a plan
 };
 
 // The owner's way of a tensor; null: take the usual way.
@@ -112,6 +113,8 @@ void adopt_profile(const iteration::Closed& closed);
 bool plans_wanted();
 // HEARTH_PLAN: at the end of the first iteration; with two tiers, of the third.
 void adopt_file();
+// What was profiled was a part of the true iteration: its plans are forgotten. One from a file stays.
+void forget_plans();
 // Follows the plan in that file from now on, whatever was followed before. False after one line of why not, or when
 // there are kPlans.
 bool follow_file(const char* path);

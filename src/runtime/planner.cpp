@@ -172,6 +172,12 @@ void planner_look(std::uint64_t now_ns) {
   give_up(cause.length() != 0 ? cause.c_str() : "the tool ended without a plan", "the plan that is there stays");
 }
 
+void planner_forget() {
+  if (g.planner.state != Autotm::solving) return;
+  clear_folder();
+  become(Autotm::off);
+}
+
 void planner_end() {
   if (g.planner.state == Autotm::solving) clear_folder();
 }

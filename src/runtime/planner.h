@@ -2,8 +2,8 @@
 // than sentinel's is another process, of the lowest priority, and the training goes on meanwhile. What it finds is
 // tried in real steps against the plan that is followed (trials.h), and kept if it is quicker.
 //
-// Only if HEARTH_AUTOTM gives it seconds, once in a training, for the first plan of tiers. It ends when the training
-// does. Whatever goes wrong is one line, and the plan that is there stays.
+// Only if HEARTH_AUTOTM gives it seconds, once in a training, for the first plan of tiers of its true iterations. It
+// ends when the training does. Whatever goes wrong is one line, and the plan that is there stays.
 //
 // By the thread that runs the iterations, between two of them; planner_end also at exit.
 #pragma once
@@ -30,6 +30,8 @@ struct Planner {
 void planner_begin();
 // An iteration is over, and the plans there are have been tried.
 void planner_look(std::uint64_t now_ns);
+// The iteration that it solves for is none of the loop. Its tool ends by itself.
+void planner_forget();
 // Nothing of it stays behind.
 void planner_end();
 

@@ -177,6 +177,15 @@ const plan::Sequence* make_sequence(const profile::Profile& profile, std::uint64
   return policy::tiered_sequence(profile, t.machine, options, why, capacity);
 }
 
+// Of a share, what it will be in bytes is known later.
+void tell_smaller_tier(const plan::Residency& plan) {
+  const Tiers& t = g.tiers;
+  if (!t.on || !plan.present() || config::is_percentage(g.knobs.fast_capacity)) return;
+  if (plan.fast_capacity <= t.pages.capacity()) return;
+  log::warn("HEARTH_PLAN: made for ", plan.fast_capacity, " bytes of fast memory, and ", t.pages.capacity(),
+            " are allowed; what finds no room stays slow");
+}
+
 // Null after one line of why not, and what happens then.
 const plan::Sequence* load(const char* knob, const char* path, const char* otherwise) {
   char why[512] = "";
@@ -219,7 +228,24 @@ void adopt_file() {
   if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
   g.managed.file_tried = true;
   const plan::Sequence* sequence = load("HEARTH_PLAN", path, "the plan is made from a profile instead");
-  if (sequence != nullptr) adopt(sequence, {}, "");
+  if (sequence == nullptr) return;
+  tell_smaller_tier(sequence->plan.residency);
+  g.managed.file_followed = adopt(sequence, {}, "");
+}
+
+void forget_plans() {
+  Managed& m = g.managed;
+  if (m.file_followed) {
+    trials_forget();
+    follow(*m.plan);
+    return trials_begin();
+  }
+  leave_managed("the profiled iteration was a part of a longer one");
+  trials_forget();
+  planner_forget();
+  for (std::uint32_t i = 0; i < m.plan_count; ++i) m.plans[i].retired = true;
+  m.again = false;
+  g.profile.attempts = 0;
 }
 
 bool follow_file(const char* path) {
@@ -392,6 +418,7 @@ void leave_managed(const char* because) {
   if (!managing()) return;
   pause_managed();
   trials_end();
+  m.file_followed = false;
   ++m.left;
   m.again = m.left <= kMostLeaves;
   m.watched = m.watched_planned = 0;

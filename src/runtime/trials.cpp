@@ -207,4 +207,10 @@ void trials_end() {
   g.trials.offered = nullptr;
 }
 
+void trials_forget() {
+  const report::TrialFacts::Autotm autotm = g.trials.facts.autotm;
+  g.trials = {};
+  g.trials.facts.autotm = autotm;
+}
+
 }  // namespace hearth::runtime

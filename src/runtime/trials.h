@@ -58,5 +58,7 @@ bool trials_over();
 void trials_offer(const plan::Sequence& sequence);
 // The plan was left for another reason.
 void trials_end();
+// What was measured was not the loop.
+void trials_forget();
 
 }  // namespace hearth::runtime

@@ -30,6 +30,44 @@ for i in range(20):
     makes.step()
     print(judged.item().hex(), made.item().hex())
 '''
+# Until the first optimizer step, the time steps look like the iterations.
+STEPS = '''
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.set_num_threads(1)
+torch.manual_seed(0)
+cell, head = nn.LSTMCell(32, 64), nn.Linear(64, 32)
+optimizer = torch.optim.Adam([*cell.parameters(), *head.parameters()])
+for i in range(24):
+    x, state, loss = torch.randn(90, 64, 32), None, 0
+    for t in range(89):
+        state = cell(x[t], state)
+        loss = loss + F.mse_loss(head(state[0]), x[t + 1])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(loss.item().hex())
+'''
+
+
+class PlanOfTimeSteps(unittest.TestCase):
+    def test_what_was_taken_for_the_loop_is_forgotten_but_for_the_file(self):
+        with tempfile.TemporaryDirectory(prefix="hearth-test-") as place:
+            trace, plan, report = (Path(place, name) for name in ("steps.trace", "plan.json", "report.json"))
+            traced = run_python(STEPS, preload=[LIBRARY], HEARTH_TRACE=trace, HEARTH_REPORT=report, HEARTH_TRIALS=1)
+            made = run([TOOL, "plan", str(trace), "-o", str(plan)])
+            self.assertEqual((traced.returncode, made.returncode), (0, 0), traced.stderr + made.stderr)
+            without = json.loads(report.read_text())
+            done, with_file = run_with_report(STEPS, HEARTH_PLAN=plan)
+        self.assertGreater(without["iterations"]["closed"], 60)  # the time steps did look like that
+        rows = [row for row in without["trials"]["measured"] if row["step_ns"]]
+        self.assertGreater(len(rows), 0, without["trials"])
+        for row in rows:  # of whole steps
+            self.assertGreater(row["step_ns"], without["profiled_iteration"]["median_unprofiled_ns"] / 4, rows)
+        self.assertEqual((without["state"], without["plan"]["plans"]), ("managed", 1), without["plan"])
+        self.assertEqual((done.returncode, done.stdout), (0, traced.stdout), done.stderr)
+        followed = with_file["plan"]
+        self.assertEqual((with_file["state"], followed["from_file"], followed["left"]), ("managed", True, 0), followed)
+        self.assertEqual([each["cause"] for each in with_file["degradations"]], ["the plan is from a file"])
 
 
 class PlanOfTiers(unittest.TestCase):

@@ -59,7 +59,14 @@ def setUpModule():
                                   text=True).stdout
             return json.loads(path.read_text()), done.stdout, text
 
-        def late():
+        def follow(case, plan, seconds, when):
+            path = Path(place, case + ".json")
+            done = run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE=seconds, WHEN=when, HEARTH_REPORT=path, HEARTH_TRIALS="1", HEARTH_PLAN=plan,
+                              HEARTH_MACHINE=machine, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%")
+            assert (done.returncode, done.stderr) == (0, ""), done.stderr
+            return json.loads(path.read_text()), done.stdout, ""
+
+        def from_files():
             """Planned for moves that are fifty times as fast as those of the machine it runs on."""
             trace, plan, quick = Path(place, "t.trace"), Path(place, "plan.json"), Path(place, "quick.json")
             figures = {**MACHINE["machine"], "move_to_fast": 5e10, "move_to_slow": 5e10}
@@ -67,14 +74,10 @@ def setUpModule():
             run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE="0", WHEN="never", HEARTH_TRACE=trace)
             subprocess.run([TOOL, "plan", trace, "--fast", "20%", "--machine", quick, "-o", plan], check=True,
                            env=clean_environment(), capture_output=True)
-            path = Path(place, "late.json")
-            done = run_python(TRAINING, preload=[LIBRARY], SECONDS_MORE="0", WHEN="never", HEARTH_REPORT=path, HEARTH_TRIALS="1", HEARTH_PLAN=plan,
-                              HEARTH_MACHINE=machine, HEARTH_TIERS="emulated", HEARTH_FAST_CAPACITY="20%")
-            assert (done.returncode, done.stderr) == (0, ""), done.stderr
-            return json.loads(path.read_text()), done.stdout, ""
+            return {"late": follow("late", plan, "0", "never"), "file": follow("file", plan, "0.06", "always")}
 
         plain = run_python(TRAINING, SECONDS_MORE="0", WHEN="never").stdout
-        done = {**dict(zip(CASES, lanes.map(one, CASES))), "late": late()}
+        done = {**dict(zip(CASES, lanes.map(one, CASES))), **from_files()}
         reports, losses, shown = ({case: each[i] for case, each in done.items()} for i in range(3))
 
 
@@ -120,6 +123,12 @@ class Trials(unittest.TestCase):
         self.assertEqual(self.kept("slow from then on"), ["as profiled"])
         self.assertEqual(report["degradations"], [])
         self.assertGreater(report["trials"]["converged_at"], 0)
+
+    def test_one_from_a_file_is_followed_again_and_no_other_made(self):
+        report = reports["file"]
+        self.assertIn("no plan", self.measured("file"))
+        self.assertEqual((report["state"], report["plan"]["from_file"]), ("managed", True), report["trials"])
+        self.assertEqual((report["iterations"]["profiled"], report["plan"]["plans"]), (0, 1), report["iterations"])
 
     def test_a_plan_for_the_times_that_are_measured(self):
         report = reports["other times on two tiers"]
