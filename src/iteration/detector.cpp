@@ -153,6 +153,7 @@ bool Detector::close(Source source) {
 bool Detector::take_retraction() {
   const bool taken = retraction_;
   retraction_ = false;
+  if (taken) cache_.clear();
   return taken;
 }
 

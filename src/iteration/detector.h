@@ -68,7 +68,8 @@ class Detector {
   const SignatureCache::Entry& cached(std::uint32_t index) const { return cache_.entry(index); }
   std::uint32_t period() const { return period_.period(); }  // tokens; 0 = none known
   std::uint64_t odd_marks() const { return marks_.odd(); }   // nested or unbalanced
-  // The profile of an iteration that turned out to be part of a longer one is void; true until acknowledged.
+  // The profile of an iteration that turned out to be part of a longer one is void; true until acknowledged. Signatures
+  // seen until then count no more.
   bool take_retraction();
   // Does the detector need op marks, or do steps and allocations suffice from here on?
   bool needs_ops() const;

@@ -31,6 +31,7 @@ class SignatureCache {
   // Counts a sighting and returns how often the signature has been seen since it last entered the cache. A signature
   // without ops (marks are off) is the cached one with the same allocations, and is completed from it.
   std::uint32_t count(Signature* signature);
+  void clear() { size_ = 0; }
   std::uint32_t size() const { return size_; }
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
 
