@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cli/numbers.h"
 #include "report/layout.h"
 
 namespace hearth::cli {
@@ -45,10 +46,10 @@ void add_autotm_options(CLI::App& command, autotm::Options& options) {
       ->check(CLI::IsMember({"static", "synchronous", "asynchronous"}));
   command.add_option("--time-limit", options.seconds, "of autotm's solver, in seconds")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(number(0.1, 1e6));
   command.add_option("--gap", options.gap, "of autotm: good enough so near to the bound, 0.01 for 1 %")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number(0, 1));
   command.add_option("--slots", options.slots, "of autotm: slots of time that the iteration is cut into")
       ->capture_default_str()
       ->check(CLI::Range(4, 100000));

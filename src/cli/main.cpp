@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "cli/commands.h"
 #include "hearth/hearth.h"
@@ -103,4 +104,9 @@ void fail(int status, const std::string& message) {
 
 }  // namespace hearth::cli
 
-int main(int argc, char** argv) { return hearth::cli::run_tool(argc, argv); }
+int main(int argc, char** argv) {
+  const int status = hearth::cli::run_tool(argc, argv);
+  if (status != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return status;
+  std::fputs("hearth: cannot write to standard output\n", stderr);
+  return hearth::cli::kFailed;
+}

@@ -14,6 +14,7 @@
 #include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/extrapolation.h"
+#include "cli/numbers.h"
 #include "cli/op_costs_option.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
@@ -229,7 +230,7 @@ void add_plan(CLI::App& app) {
   command->add_option("-o,--output", options->output, "write the plan to this file");
   command->add_option("--min-size", options->plan.min_bytes, "plan tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_value());
   command->add_option("--fast", options->fast, "two tiers: so much fast memory, 8G or 20% of the peak");
   options->machine = "optane-100";
   command->add_option("--machine", options->machine, "their speeds: a preset (hearth info --presets) or a machine.json")
@@ -241,7 +242,7 @@ void add_plan(CLI::App& app) {
   add_op_costs_options(*command, options->op_costs);
   command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
   command->add_option("--step-ms", options->step_ms, "what a step takes that is not profiled; 0: as in the trace")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number(0, 1e9));
   command->add_option("--beside", options->beside)->group("");  // the training that asked (HEARTH_AUTOTM)
   command->add_flag("--separate", options->plan.separate, "one arena for each class, at any price");
   command->add_flag("--json", options->json, "print the figures as JSON");

@@ -16,6 +16,7 @@
 #include "cli/environment.h"
 #include "cli/knob_reader.h"
 #include "cli/library.h"
+#include "cli/numbers.h"
 #include "cli/op_costs_view.h"
 #include "cli/plan_machine.h"
 #include "cli/program.h"
@@ -344,7 +345,7 @@ void add_profile_ops(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "numa", "emulated"}));
   command->add_option("--min-size", options->min_bytes, "place tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_value());
   command->add_flag("--again", options->again, "measure all of it anew");
   command->add_flag("--to-end", options->to_end, "let each run of the program come to its end; else it is stopped");
   command->add_flag("--json", options->json, "print the figures as JSON");

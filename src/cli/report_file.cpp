@@ -50,6 +50,7 @@ Result<std::string> read_text(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return Error{path + ": " + strerrordesc_np(errno)};
   if (S_ISDIR(status.st_mode)) return Error{path + " is a directory; name the report file in it"};
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) return Error{path + " is a device; name a report file"};
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file.good() && !file.eof()) return Error{path + ": cannot be read"};

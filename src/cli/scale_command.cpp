@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/numbers.h"
 #include "profile/build.h"
 #include "profile/trace_file.h"
 #include "report/layout.h"
@@ -135,7 +136,7 @@ void add_scale(CLI::App& app) {
                    "two traces of one program, each with its size: 16=b16.trace 32=b32.trace")
       ->required()
       ->expected(2);
-  command->add_option("--to", options->target, "the size that is asked for")->required()->check(CLI::PositiveNumber);
+  command->add_option("--to", options->target, "the size that is asked for")->required()->check(number(0, 1e12));
   command->add_option("-o,--output", options->output, "write the trace to this file")->required();
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(

@@ -11,6 +11,7 @@
 #include "cli/autotm_policy.h"
 #include "cli/commands.h"
 #include "cli/extrapolation.h"
+#include "cli/numbers.h"
 #include "cli/op_costs_option.h"
 #include "cli/plan_machine.h"
 #include "cli/sweep_plot.h"
@@ -199,17 +200,17 @@ void add_sweep(CLI::App& app) {
   command->add_option("--sizes", options->sizes, "these instead: 8G,20%")->delimiter(',');
   command->add_option("--loss", options->loss, "name the smallest size at which so many percent are lost at most")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(number(0, 1000));
   command->add_option("--step-ms", options->step_ms, "what a step takes that is not profiled; 0: as in the trace")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number(0, 1e9));
   command
       ->add_option("--fast-price", options->fast_price,
                    "of a GiB of fast memory, in any currency: adds what a step costs")
-      ->check(CLI::Range(0.0, 1e9));
-  command->add_option("--slow-price", options->slow_price, "of a GiB of slow memory")->check(CLI::Range(0.0, 1e9));
+      ->check(number(0, 1e9));
+  command->add_option("--slow-price", options->slow_price, "of a GiB of slow memory")->check(number(0, 1e9));
   command->add_option("--min-size", options->min_bytes, "place tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_value());
   options->autotm.seconds = 4;  // of each size
   options->autotm.slots = 96;
   command->add_flag("--autotm", options->with_autotm, "autotm too, the best of all: some seconds for each size");

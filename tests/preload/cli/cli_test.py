@@ -310,6 +310,20 @@ class Rest(ToolTest):
         self.assertRegex(self.tool("--version").stdout, r"^hearth \d+\.\d+\.\d+\n$")
         self.assertIn("hearth check", self.tool().stdout)
 
+    def test_output_that_nobody_can_have_is_a_failure(self):
+        for words in (("knobs",), ("knobs", "--markdown"), ("info", "--no-python"), ("info", "--presets"), ("--help",)):
+            for target in (">/dev/full", ">&-"):
+                result = subprocess.run(["sh", "-c", f'"$@" {target}', "sh", TOOL, *words], env=self.environment(),
+                                        cwd=self.path, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertEqual(result.returncode, 1, (words, target))
+                self.assertIn("cannot write to", result.stderr, (words, target))
+
+    def test_devices_are_no_reports(self):
+        for device in ("/dev/zero", "/dev/null"):
+            result = self.tool("report", device)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn("is a device", result.stderr)
+
     def test_unknown_commands_get_a_hint(self):
         for typed, hint in (("inof", "did you mean: hearth info"), ("chek", "did you mean: hearth check"),
                             ("python3", "to run a program: hearth run -- python3")):  # fmt: skip

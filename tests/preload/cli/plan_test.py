@@ -71,7 +71,10 @@ class Plan(unittest.TestCase):
         damaged = self.path / "damaged.trace"
         damaged.write_bytes(pathlib.Path(TRACE).read_bytes()[:-20])
         self.refused(1, "damaged.trace: ", damaged)
-        self.refused(2, "--min-size", TRACE, "--min-size", "many")
+        for size in ("many", "-1"):
+            self.refused(2, "--min-size", TRACE, "--min-size", size)
+        for option in ("--time-limit", "--gap", "--step-ms"):
+            self.refused(2, f"{option}: expected a number", TRACE, "--fast", "20%", option, "nan")
         self.refused(2, "TRACE", "--json")
         self.refused(2, "--policy needs --fast", TRACE, "--policy", "autotm")
         self.refused(2, "--mode", TRACE, "--fast", "20%", "--policy", "autotm", "--mode", "sometimes")

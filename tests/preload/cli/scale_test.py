@@ -65,6 +65,8 @@ class Scale(unittest.TestCase):
                 (2, "not SIZE=TRACE", f"0={TRACE}", f"4={TRACE}", "--to", "8"),
                 (2, "different sizes", f"4={TRACE}", f"4={TRACE}", "--to", "8"),
                 (2, "larger than both", f"4={TRACE}", f"2={TRACE}", "--to", "4"),
+                (2, "--to: expected a number", f"2={TRACE}", f"4={TRACE}", "--to", "nan"),
+                (2, "--to: expected a number", f"2={TRACE}", f"4={TRACE}", "--to", "1e30"),
                 (1, "no-such.trace", "2=no-such.trace", f"4={TRACE}", "--to", "8")):
             result = self.tool("scale", *arguments, "-o", self.out)
             self.assertEqual(result.returncode, status, result.stderr)

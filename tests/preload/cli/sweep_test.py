@@ -71,6 +71,8 @@ class Sweep(unittest.TestCase):
         self.refused(1, "no-such.trace", "no-such.trace")
         self.refused(1, "no-such-machine", TRACE, "--machine", "no-such-machine")
         self.refused(2, "--slow-price needs --fast-price", TRACE, "--slow-price", "1")
+        for option in ("--loss", "--step-ms", "--fast-price", "--slow-price"):
+            self.refused(2, f"{option}: expected a number", TRACE, option, "nan")
         self.assertNotEqual(self.sweep(TRACE, "--points", "0").returncode, 0)
 
 
