@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "scale/kinds.h"
+
 namespace hearth::scale {
 namespace {
 
@@ -12,42 +14,6 @@ using profile::Trace;
 
 constexpr std::uint64_t kMostAlone = 20;     // one in so many
 constexpr std::uint64_t kMostEdits = 4'000;  // that align() is let try: it remembers their square
-
-bool has_name(const hearth_event& event) {
-  switch (event.type) {
-    case HEARTH_EVENT_OP_BEGIN:
-    case HEARTH_EVENT_OP_END:
-    case HEARTH_EVENT_MODULE_ENTER:
-    case HEARTH_EVENT_MODULE_EXIT:
-    case HEARTH_EVENT_STEP_BEGIN:
-    case HEARTH_EVENT_STEP_END:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// What events of both traces are, as numbers: equal ones may belong together.
-class Kinds {
- public:
-  std::vector<std::uint64_t> of(const Trace& trace, std::vector<std::uint32_t>& places) {
-    std::vector<std::uint64_t> kinds;
-    for (std::uint32_t i = 0; i < trace.events.size(); ++i) {
-      const hearth_event& event = trace.events[i];
-      if (!comparable(event)) continue;
-      places.push_back(i);
-      const std::uint64_t name = has_name(event) ? number(trace.names[event.name]) : 0;
-      const std::uint64_t access = event.type == HEARTH_EVENT_OPERAND ? event.access : 0;
-      kinds.push_back(name << 32 | std::uint64_t{event.thread} << 16 | std::uint64_t{event.type} << 8 | access);
-    }
-    return kinds;
-  }
-
- private:
-  std::uint64_t number(const std::string& name) { return names_.try_emplace(name, names_.size() + 1).first->second; }
-
-  std::unordered_map<std::string, std::uint64_t> names_;
-};
 
 std::unordered_set<std::uint32_t> made_within(const Trace& trace) {
   std::unordered_set<std::uint32_t> found;
@@ -92,38 +58,24 @@ const Error kTooMany{
 
 }  // namespace
 
-bool comparable(const hearth_event& event) {
-  switch (event.type) {
-    case HEARTH_EVENT_LIVE:
-    case HEARTH_EVENT_FAULT:
-    case HEARTH_EVENT_GUARD:
-    case HEARTH_EVENT_SAMPLE:
-      return false;
-    default:
-      return true;
-  }
-}
-
 Result<Match> match(const Trace& small, std::span<const Step> small_steps, const Trace& large,
                     std::span<const Step> large_steps) {
-  Kinds kinds;
-  std::vector<std::uint32_t> in_small;
-  std::vector<std::uint32_t> in_large;
-  const std::vector<std::uint64_t> a = kinds.of(small, in_small);
-  const std::vector<std::uint64_t> b = kinds.of(large, in_large);
+  Kinds kinds(Kinds::Of::kSizes);
+  const Compared a = kinds.of(small);
+  const Compared b = kinds.of(large);
   Match found;
-  found.compared = a.size() + b.size();
+  found.compared = a.kinds.size() + b.kinds.size();
   const std::uint64_t limit = found.compared / kMostAlone;
-  const auto partners = align(a, b, static_cast<std::uint32_t>(std::min(limit, kMostEdits)));
+  const auto partners = align(a.kinds, b.kinds, static_cast<std::uint32_t>(std::min(limit, kMostEdits)));
   if (!partners) return kTooMany;
   found.events.assign(large.events.size(), kAlone);
   found.ops.assign(ops_in(large), kAlone);
   Pairs pairs(small, large);
   std::uint64_t together = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
+  for (std::size_t i = 0; i < b.kinds.size(); ++i) {
     if ((*partners)[i] == kAlone) continue;
-    const std::uint32_t from = in_small[(*partners)[i]];
-    const std::uint32_t to = in_large[i];
+    const std::uint32_t from = a.places[(*partners)[i]];
+    const std::uint32_t to = b.places[i];
     if (!pairs.join(small.events[from], large.events[to])) continue;
     found.events[to] = from;
     if (large.events[to].type == HEARTH_EVENT_OP_BEGIN) found.ops[large_steps[to].op] = small_steps[from].op;

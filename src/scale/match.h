@@ -25,9 +25,6 @@ struct Match {
   std::uint64_t alone = 0;                                   // of them, that have none
 };
 
-// Can it have a partner? Lists of what is alive, faults and samples have no order of their own.
-bool comparable(const hearth_event& event);
-
 // An error, in one sentence, where more than a twentieth of the events stays alone.
 Result<Match> match(const profile::Trace& small, std::span<const Step> small_steps, const profile::Trace& large,
                     std::span<const Step> large_steps);

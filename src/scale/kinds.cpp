@@ -1,0 +1,76 @@
+#include "scale/kinds.h"
+
+namespace hearth::scale {
+namespace {
+
+bool is_module(const hearth_event& event) {
+  return event.type == HEARTH_EVENT_MODULE_ENTER || event.type == HEARTH_EVENT_MODULE_EXIT;
+}
+
+bool has_name(const hearth_event& event) {
+  switch (event.type) {
+    case HEARTH_EVENT_OP_BEGIN:
+    case HEARTH_EVENT_OP_END:
+    case HEARTH_EVENT_STEP_BEGIN:
+    case HEARTH_EVENT_STEP_END:
+      return true;
+    default:
+      return is_module(event);
+  }
+}
+
+bool has_bytes(const hearth_event& event) {
+  return event.type == HEARTH_EVENT_ALLOC || event.type == HEARTH_EVENT_OPERAND;
+}
+
+// Layers of one kind are told apart by their numbers: "blocks.3.norm1".
+std::string without_numbers(const std::string& name) {
+  std::string text;
+  for (const char letter : name) {
+    if (letter < '0' || letter > '9') text += letter;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool comparable(const hearth_event& event) {
+  switch (event.type) {
+    case HEARTH_EVENT_LIVE:
+    case HEARTH_EVENT_FAULT:
+    case HEARTH_EVENT_GUARD:
+    case HEARTH_EVENT_SAMPLE:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::uint64_t Kinds::number(const hearth_event& event, const std::string& name) {
+  const bool plain = traces_ == Of::kSizes || !is_module(event);
+  const std::uint64_t named =
+      has_name(event) ? names_.try_emplace(plain ? name : without_numbers(name), names_.size() + 1).first->second : 0;
+  const std::uint64_t access = event.type == HEARTH_EVENT_OPERAND ? event.access : 0;
+  return named << 32 | std::uint64_t{event.thread} << 16 | std::uint64_t{event.type} << 8 | access;
+}
+
+Compared Kinds::of(const profile::Trace& trace) {
+  Compared found;
+  std::unordered_map<std::uint32_t, std::uint64_t> born;  // bytes of tensors, which their ends do not tell
+  for (std::uint32_t i = 0; i < trace.events.size(); ++i) {
+    const hearth_event& event = trace.events[i];
+    if (event.type == HEARTH_EVENT_LIVE || event.type == HEARTH_EVENT_ALLOC) born[event.tensor] = event.bytes;
+    if (!comparable(event)) continue;
+    std::uint64_t kind = number(event, has_name(event) ? trace.names[event.name] : trace.names[0]);
+    if (traces_ == Of::kDepths) {
+      const std::uint64_t bytes = event.type == HEARTH_EVENT_FREE ? born[event.tensor] : event.bytes;
+      const bool told = event.type == HEARTH_EVENT_FREE || has_bytes(event);
+      kind = with_bytes_.try_emplace({kind, told ? bytes : 0}, with_bytes_.size()).first->second;
+    }
+    found.kinds.push_back(kind);
+    found.places.push_back(i);
+  }
+  return found;
+}
+
+}  // namespace hearth::scale
