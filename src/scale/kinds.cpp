@@ -61,13 +61,12 @@ Compared Kinds::of(const profile::Trace& trace) {
     const hearth_event& event = trace.events[i];
     if (event.type == HEARTH_EVENT_LIVE || event.type == HEARTH_EVENT_ALLOC) born[event.tensor] = event.bytes;
     if (!comparable(event)) continue;
-    std::uint64_t kind = number(event, has_name(event) ? trace.names[event.name] : trace.names[0]);
-    if (traces_ == Of::kDepths) {
-      const std::uint64_t bytes = event.type == HEARTH_EVENT_FREE ? born[event.tensor] : event.bytes;
-      const bool told = event.type == HEARTH_EVENT_FREE || has_bytes(event);
-      kind = with_bytes_.try_emplace({kind, told ? bytes : 0}, with_bytes_.size()).first->second;
-    }
-    found.kinds.push_back(kind);
+    const std::uint64_t plain = number(event, has_name(event) ? trace.names[event.name] : trace.names[0]);
+    std::uint64_t bytes = has_bytes(event) ? event.bytes : 0;
+    if (event.type == HEARTH_EVENT_FREE) bytes = born[event.tensor];
+    const bool sizes = traces_ == Of::kSizes;
+    found.kinds.push_back(sizes ? plain : with_bytes_.try_emplace({plain, bytes}, with_bytes_.size()).first->second);
+    found.plain.push_back(plain);
     found.places.push_back(i);
   }
   return found;

@@ -1,7 +1,7 @@
 // Kinds: what events are, as numbers, equal for events of several traces that may belong together.
 //
-// At two sizes that is all but the bytes that they tell; at two depths, where nothing grows, it is these too, and numbers
-// in the names of modules are no difference. Pure; allocates.
+// At two sizes that is all but the bytes that they tell; at two depths, where nothing grows, it is these too, and
+// numbers in the names of modules are no difference. Pure; allocates.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ bool comparable(const hearth_event& event);
 // The comparable events of a trace.
 struct Compared {
   std::vector<std::uint64_t> kinds;
+  std::vector<std::uint64_t> plain;   // without bytes in any case
   std::vector<std::uint32_t> places;  // in the trace
 };
 

@@ -9,9 +9,9 @@
 namespace hearth::scale {
 namespace {
 
-using Sequence = std::span<const std::uint64_t>;
-
-constexpr std::size_t kAgain = 8;      // so many equal ones in a row, and both are taken to go on together
+constexpr std::size_t kAgain = 3;       // so many equal ones, and both are taken to go on together after a repetition
+constexpr std::size_t kSurely = 8;      // likewise, after what is none
+constexpr std::size_t kPlain = 4;       // that may differ in bytes before any is equal
 constexpr std::size_t kMostApart = 64;  // elements of both that may stand alone in one place
 
 struct Inserted {
@@ -21,8 +21,9 @@ struct Inserted {
 
 class Reader {
  public:
-  Reader(Sequence small, Sequence large, std::uint32_t steps) : small_(small), large_(large), steps_(steps) {
-    found_.partners.assign(large.size(), kAlone);
+  Reader(const Sequence& small, const Sequence& large, std::uint32_t steps)
+      : small_(small.kinds), large_(large.kinds), small_plain_(small.plain), large_plain_(large.plain), steps_(steps) {
+    found_.partners.assign(large_.size(), kAlone);
   }
 
   bool read() {
@@ -32,6 +33,8 @@ class Reader {
       } else if (const Inserted next = insertion(); next.units > 0) {
         inserted_.push_back(next);
         j_ += next.length;
+      } else if (differ_in_bytes()) {
+        found_.partners[j_++] = static_cast<std::uint32_t>(i_++);
       } else if (!go_apart()) {
         return false;
       }
@@ -44,11 +47,15 @@ class Reader {
   Repeats take() { return std::move(found_); }
 
  private:
-  // How far both are equal from here on.
+  // How many are equal from here on; few of them may differ in bytes.
   std::size_t together(std::size_t i, std::size_t j) const {
-    std::size_t length = 0;
-    while (i + length < small_.size() && j + length < large_.size() && small_[i + length] == large_[j + length]) ++length;
-    return length;
+    std::size_t equal = 0;
+    std::size_t plain = 0;
+    for (; i < small_.size() && j < large_.size() && plain <= kPlain + equal / 2; ++i, ++j) {
+      if (small_plain_[i] != large_plain_[j]) break;
+      (small_[i] == large_[j] ? equal : plain) += 1;
+    }
+    return equal;
   }
 
   // In how many units the elements from here on repeat those before them; 0: they do not.
@@ -56,7 +63,8 @@ class Reader {
     for (std::uint32_t units = steps_; units > 0; --units) {
       if (steps_ % units != 0 || length % units != 0) continue;
       const std::size_t period = length / units;
-      if (period <= j_ && std::equal(large_.begin() + at(j_), large_.begin() + at(j_ + length), large_.begin() + at(j_ - period)))
+      if (period <= j_ &&
+          std::equal(large_.begin() + at(j_), large_.begin() + at(j_ + length), large_.begin() + at(j_ - period)))
         return units;
     }
     return 0;
@@ -69,7 +77,8 @@ class Reader {
     Inserted best;
     const std::size_t left = small_.size() - i_;
     std::size_t longest = 0;
-    for (std::size_t length = 1; j_ + length + left <= large_.size() + kMostApart && j_ + length <= large_.size(); ++length) {
+    for (std::size_t length = 1; j_ + length + left <= large_.size() + kMostApart && j_ + length <= large_.size();
+         ++length) {
       const std::size_t after = together(i_, j_ + length);
       const bool ends = left == 0 && j_ + length == large_.size();
       if (after < std::min(kAgain, left) || (after <= longest && !ends)) continue;
@@ -81,6 +90,11 @@ class Reader {
     return best;
   }
 
+  bool differ_in_bytes() const {
+    if (i_ == small_.size() || j_ == large_.size() || small_plain_[i_] != large_plain_[j_]) return false;
+    return together(i_, j_) >= std::min(kAgain, small_.size() - i_ - 1);
+  }
+
   // Passes over as few as can be that have no partner; false if there are too many.
   bool go_apart() {
     for (std::size_t both = 1; both <= kMostApart; ++both) {
@@ -89,7 +103,7 @@ class Reader {
         const std::size_t j = j_ + both - of_small;
         if (i > small_.size() || j > large_.size()) continue;
         const bool end = i == small_.size() && j == large_.size();
-        if (!end && together(i, j) < kAgain) continue;
+        if (!end && together(i, j) < kSurely) continue;
         for (; i_ < i; ++i_) found_.alone.push_back(static_cast<std::uint32_t>(i_));
         found_.large_alone += j - j_;
         j_ = j;
@@ -99,7 +113,7 @@ class Reader {
     return false;
   }
 
-  Sequence small_, large_;
+  std::span<const std::uint64_t> small_, large_, small_plain_, large_plain_;
   std::uint32_t steps_;
   std::size_t i_ = 0, j_ = 0;
   std::vector<Inserted> inserted_;
@@ -107,9 +121,10 @@ class Reader {
 };
 
 // As far to both sides as the period holds.
-Stretch stretch_of(Sequence large, const Inserted& inserted, std::uint32_t units, std::size_t not_before) {
+Stretch stretch_of(std::span<const std::uint64_t> large, const Inserted& inserted, std::uint32_t units,
+                   std::size_t not_before) {
   const std::size_t period = inserted.length / units;
-  std::size_t begin = inserted.at;
+  std::size_t begin = std::max(inserted.at, not_before);
   while (begin > not_before && large[begin - 1] == large[begin - 1 + period]) --begin;
   std::size_t end = inserted.at + inserted.length;
   while (end < large.size() && large[end] == large[end - period]) ++end;
@@ -117,14 +132,26 @@ Stretch stretch_of(Sequence large, const Inserted& inserted, std::uint32_t units
           static_cast<std::uint32_t>((end - begin) / period)};
 }
 
+// Which of equal units were inserted is anyone's choice: the first ones, so that what is after the stretch has a
+// partner.
+void slide(std::vector<std::uint32_t>& partners, const Inserted& inserted, std::size_t begin) {
+  const auto from = partners.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto gap = partners.begin() + static_cast<std::ptrdiff_t>(inserted.at);
+  const auto length = static_cast<std::ptrdiff_t>(inserted.length);
+  if (from >= gap) return;
+  std::move_backward(from, gap, gap + length);
+  std::fill(from, from + length, kAlone);
+}
+
 }  // namespace
 
-Result<Repeats> find_repeats(Sequence small, Sequence large, std::uint32_t steps) {
+Result<Repeats> find_repeats(const Sequence& small, const Sequence& large, std::uint32_t steps) {
   Reader reader(small, large, steps);
   if (!reader.read()) {
-    return Error{"the two traces do not match: from event " + std::to_string(reader.where()) +
-                 " of the deeper one on they go apart, and it does not repeat what it had before; trace the same program "
-                 "at two depths, each with more layers than these"};
+    return Error{
+        "the two traces do not match: from event " + std::to_string(reader.where()) +
+        " of the deeper one on they go apart, and it does not repeat what it had before; trace the same program "
+        "at two depths, each with more layers than these"};
   }
   if (reader.inserted().empty()) return Error{"the deeper trace has no layer more than the other one"};
   std::uint32_t units = steps;
@@ -133,7 +160,8 @@ Result<Repeats> find_repeats(Sequence small, Sequence large, std::uint32_t steps
   found.inserted_units = units;
   std::size_t before = 0;
   for (const Inserted& inserted : reader.inserted()) {
-    const Stretch stretch = stretch_of(large, inserted, units, before);
+    const Stretch stretch = stretch_of(large.kinds, inserted, units, before);
+    slide(found.partners, inserted, stretch.begin);
     before = stretch.end();
     found.stretches.push_back(stretch);
   }

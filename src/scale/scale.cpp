@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "scale/match.h"
+#include "scale/origin.h"
 #include "scale/times.h"
 #include "scale/walk.h"
 
@@ -18,31 +18,6 @@ namespace {
 using profile::Trace;
 
 constexpr double kSteep = 1.01;  // bytes that are rounded up grow a little faster than what they hold
-
-std::string number_text(double number) {
-  std::string text = std::to_string(number);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
-// Why these two cannot be scaled; empty if they can, as far as one sees without comparing events.
-std::string misfit(const Trace& small, const Trace& large) {
-  for (const Trace* trace : {&small, &large}) {
-    if (trace->dropped > 0) {
-      return "a trace is incomplete, " + std::to_string(trace->dropped) +
-             " events did not fit the log; raise HEARTH_EVENTS or profile with HEARTH_PROFILE=ops";
-    }
-    if (!trace->info.extrapolated.empty()) return "a trace is extrapolated itself; take those that were measured";
-  }
-  if (small.info.mode != large.info.mode) {
-    return "one trace was profiled in mode " + small.info.mode + ", the other in mode " + large.info.mode;
-  }
-  if (small.info.torch_version != large.info.torch_version) {
-    return "one trace is of PyTorch " + small.info.torch_version + ", the other of " + large.info.torch_version;
-  }
-  return "";
-}
 
 class Scaler {
  public:
@@ -59,8 +34,7 @@ class Scaler {
   Scaled scaled(std::span<const Step> steps) {
     Scaled out;
     out.trace.info = large_.info;
-    out.trace.info.extrapolated = "from sizes " + number_text(sizes_.small) + " and " + number_text(sizes_.large) +
-                                  " to " + number_text(sizes_.target);
+    out.trace.info.extrapolated = origin_text("sizes", sizes_);
     out.trace.names = large_.names;
     out.trace.events = large_.events;
     for (std::size_t i = 0; i < large_.events.size(); ++i) {
@@ -148,11 +122,6 @@ class Scaler {
   std::unordered_map<std::uint32_t, double> factor_;                 // by which tensors of the larger trace grow
   std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max();  // of those on pages of their own
 };
-
-double total_ns(std::span<const Step> steps) {
-  return std::accumulate(steps.begin(), steps.end(), 0.0,
-                         [](double sum, const Step& step) { return sum + static_cast<double>(step.ns); });
-}
 
 }  // namespace
 

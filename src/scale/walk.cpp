@@ -1,6 +1,7 @@
 #include "scale/walk.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace hearth::scale {
 namespace {
@@ -68,6 +69,11 @@ std::vector<Step> walk(const profile::Trace& trace) {
   Walker walker;
   for (const hearth_event& event : trace.events) steps.push_back(walker.see(event));
   return steps;
+}
+
+double total_ns(std::span<const Step> steps) {
+  return std::accumulate(steps.begin(), steps.end(), 0.0,
+                         [](double sum, const Step& step) { return sum + static_cast<double>(step.ns); });
 }
 
 }  // namespace hearth::scale

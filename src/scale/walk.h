@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "profile/trace_file.h"
@@ -22,5 +23,7 @@ struct Step {
 
 // One for each event. Ops are numbered in the order of their begin, as in a profile.
 std::vector<Step> walk(const profile::Trace& trace);
+
+double total_ns(std::span<const Step> steps);
 
 }  // namespace hearth::scale
