@@ -45,6 +45,7 @@ class Writer {
         if (home == i) sequences[i] = sequence++;
         event.value = sequences[home];
       }
+      if (is_module(event)) event.name = parts_.names.of(like, parts_.deepener.layer(i));
       out_.push_back(event);
       beside(i, like);
     }

@@ -13,6 +13,7 @@
 #include "profile/trace_file.h"
 #include "scale/deepen.h"
 #include "scale/gathered.h"
+#include "scale/module_names.h"
 
 namespace hearth::scale {
 
@@ -25,6 +26,7 @@ struct DeepParts {
   const Deepened* sequences;  // null: sequence numbers stay as they are
   std::span<const double> times;
   const Gathered& gathered;
+  ModuleNames& names;
   // How many more there are of tensors that are alive and that no event tells of, by serial number.
   const std::unordered_map<std::uint32_t, std::uint64_t>& idle;
 };

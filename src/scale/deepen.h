@@ -32,6 +32,9 @@ class Deepener {
   // Nothing where a pointer would lead to what is not there or comes later.
   std::optional<Deepened> deepened(std::span<const std::uint32_t> links) const;
 
+  // Of an event of the new string, if it is in a phase.
+  std::int64_t layer(std::uint32_t at) const { return events_[at].layer; }
+
   // Where the event is in the new string that is to event `at` of it as `event` is to the one that `at` is like.
   std::optional<std::uint32_t> beside(std::uint32_t at, std::uint32_t event) const;
 

@@ -82,10 +82,12 @@ std::optional<Trace> trace_of(const Trace& small, const Trace& large, const Both
                   structure.layers, *tensors, depths);
   const Gathered gathered = gathered_of(small, both.small.places, large, both.large.places, partners, depths);
   const auto idle = idle_ones(small, large, static_cast<double>(units) / structure.repeats.inserted_units);
-  Trace made{large.info, 0, large.names, {}};
+  ModuleNames names(large, both.large.places, structure.layers, cut);
+  Trace made{large.info, 0, {}, {}};
   made.info.extrapolated = origin_text("depths", depths);
   made.events = deep_events(
-      {large, both.large.places, deepener, *tensors, sequences ? &*sequences : nullptr, times, gathered, idle});
+      {large, both.large.places, deepener, *tensors, sequences ? &*sequences : nullptr, times, gathered, names, idle});
+  made.names = names.names();
   return made;
 }
 

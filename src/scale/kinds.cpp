@@ -3,10 +3,6 @@
 namespace hearth::scale {
 namespace {
 
-bool is_module(const hearth_event& event) {
-  return event.type == HEARTH_EVENT_MODULE_ENTER || event.type == HEARTH_EVENT_MODULE_EXIT;
-}
-
 bool has_name(const hearth_event& event) {
   switch (event.type) {
     case HEARTH_EVENT_OP_BEGIN:
@@ -33,6 +29,10 @@ std::string without_numbers(const std::string& name) {
 }
 
 }  // namespace
+
+bool is_module(const hearth_event& event) {
+  return event.type == HEARTH_EVENT_MODULE_ENTER || event.type == HEARTH_EVENT_MODULE_EXIT;
+}
 
 bool comparable(const hearth_event& event) {
   switch (event.type) {

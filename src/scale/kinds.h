@@ -18,6 +18,8 @@ namespace hearth::scale {
 // Can it have a counterpart? Lists of what is alive, faults and samples have no order of their own.
 bool comparable(const hearth_event& event);
 
+bool is_module(const hearth_event& event);  // the begin or end of one
+
 // The comparable events of a trace.
 struct Compared {
   std::vector<std::uint64_t> kinds;
