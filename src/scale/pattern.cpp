@@ -10,9 +10,9 @@ namespace {
 Spot from_layer(const Spot& spot, std::int64_t layer) { return {spot.phase, spot.layer - layer, spot.place}; }
 
 const Error kUnlike{
-    "the layers are not alike: none has a neighbor whose tensors are used in the same way; trace two depths that have "
-    "at "
-    "least two layers more"};
+    "the layers are not alike, none uses its tensors as the next one does, and only equal ones can be repeated; if "
+    "there "
+    "are but two or three, trace two depths that have more"};
 
 }  // namespace
 

@@ -35,9 +35,9 @@ std::optional<std::vector<std::int64_t>> cut_of(const Both& both, const Repeats&
 }
 
 const Error kUnproven{
-    "layers were found, but the deeper trace without those that it has more is not the smaller one: what uses which "
-    "tensor "
-    "does not follow from the layer; trace two depths that have more layers"};
+    "layers were found, but the deeper trace without those that it has more is not the smaller one: which tensors they "
+    "use "
+    "does not follow from their place; if there are but two or three, trace two depths that have more"};
 
 Result<Structure> structure_in(const Both& both, std::uint32_t steps) {
   Result<Repeats> repeats = find_repeats(sequence_of(both.small), sequence_of(both.large), steps);
