@@ -23,7 +23,7 @@ Rule rule_of(const Layers& layers, std::span<const std::uint32_t> links, const P
   if (target == kAlone) return {};
   const Spot relative = from_layer(layers.spot(target), pattern.layer);
   for (const std::int64_t layer : {pattern.layer - 1, pattern.layer + 1}) {
-    if (layer < pattern.first || layer > pattern.last) continue;
+    if (layer < layers.phases()[phase].first() || layer > layers.phases()[phase].last()) continue;
     const std::uint32_t other = links[layers.event({phase, layer, place})];
     if (other == kAlone) continue;
     if (other == target) return {Rule::To::kEvent, {}, target};
