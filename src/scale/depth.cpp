@@ -19,7 +19,8 @@ namespace {
 
 using profile::Trace;
 
-constexpr std::uint64_t kMostAlone = 100;  // one event in so many
+constexpr std::uint64_t kMostAlone = 100;           // one event in so many
+constexpr std::uint64_t kMostEvents = 100'000'000;  // that are added
 
 bool is_whole(double number) { return number == std::floor(number) && number < 1e9; }
 
@@ -108,9 +109,16 @@ Result<Deep> scale_depth(const Trace& small, const Trace& large, const Sizes& de
   if (!is_whole(depths.small) || !is_whole(depths.large) || !is_whole(depths.target)) {
     return Error{"depths are whole numbers of layers"};
   }
-  const Both both = both_of(small, large);
-  const Result<Structure> structure = structure_of(both, static_cast<std::uint32_t>(depths.large - depths.small));
-  if (!structure) return Error{structure.error()};
+  const auto steps = static_cast<std::uint32_t>(depths.large - depths.small);
+  Both both = both_of(small, large, Kinds::Of::kDepths);
+  Result<Structure> structure = structure_of(both, steps);
+  if (!structure) {
+    // Ends of a stack differ in how often their tensors are used: it takes more layers to see what is between them.
+    both = both_of(small, large, Kinds::Of::kDepthsByUse);
+    Result<Structure> by_use = structure_of(both, steps);
+    if (!by_use) return Error{structure.error()};
+    structure = std::move(by_use);
+  }
   const Repeats& repeats = structure->repeats;
   DepthFacts facts;
   facts.compared = both.small.kinds.size() + both.large.kinds.size();
@@ -121,6 +129,11 @@ Result<Deep> scale_depth(const Trace& small, const Trace& large, const Sizes& de
   facts.layers = (depths.large - depths.small) / repeats.inserted_units;
   const auto units = static_cast<std::int64_t>((depths.target - depths.large) / facts.layers);
   facts.units = static_cast<std::uint64_t>(units);
+  std::uint64_t unit = 0;
+  for (const Stretch& stretch : repeats.stretches) unit += stretch.period;
+  if (facts.units > kMostEvents / unit) {
+    return Error{"the extrapolated trace would have more than " + std::to_string(kMostEvents) + " events"};
+  }
   std::optional<Trace> made = trace_of(small, large, both, *structure, depths, units);
   if (!made)
     return Error{"a tensor of the extrapolated trace would come from nowhere: trace two depths that have more layers"};

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "profile/trace_file.h"
@@ -29,7 +29,7 @@ struct Compared {
 
 class Kinds {
  public:
-  enum class Of { kSizes, kDepths };
+  enum class Of { kSizes, kDepths, kDepthsByUse };
   explicit Kinds(Of traces) : traces_(traces) {}
 
   Compared of(const profile::Trace& trace);
@@ -39,7 +39,7 @@ class Kinds {
 
   Of traces_;
   std::unordered_map<std::string, std::uint64_t> names_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> with_bytes_;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint64_t> with_bytes_;
 };
 
 }  // namespace hearth::scale

@@ -128,6 +128,7 @@ Stretch stretch_of(std::span<const std::uint64_t> large, const Inserted& inserte
   while (begin > not_before && large[begin - 1] == large[begin - 1 + period]) --begin;
   std::size_t end = inserted.at + inserted.length;
   while (end < large.size() && large[end] == large[end - period]) ++end;
+  end = std::max(end, begin);
   return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(period),
           static_cast<std::uint32_t>((end - begin) / period)};
 }

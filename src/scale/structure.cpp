@@ -59,8 +59,8 @@ Result<Structure> structure_in(const Both& both, std::uint32_t steps) {
 
 }  // namespace
 
-Both both_of(const profile::Trace& small, const profile::Trace& large) {
-  Kinds kinds(Kinds::Of::kDepths);
+Both both_of(const profile::Trace& small, const profile::Trace& large, Kinds::Of of) {
+  Kinds kinds(of);
   Both both{kinds.of(small), kinds.of(large), {}, {}};
   both.small_links = links_of(small, both.small.places, Link::kTensor);
   both.large_links = links_of(large, both.large.places, Link::kTensor);

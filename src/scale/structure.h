@@ -20,7 +20,7 @@ struct Both {
   std::vector<std::uint32_t> small_links, large_links;
 };
 
-Both both_of(const profile::Trace& small, const profile::Trace& large);
+Both both_of(const profile::Trace& small, const profile::Trace& large, Kinds::Of kinds);
 
 struct Structure {
   Repeats repeats;

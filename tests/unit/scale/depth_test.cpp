@@ -26,6 +26,7 @@ struct Network {
   std::uint32_t kinds = 1;         // layers differ by their number modulo this
   double widens = 0;               // bytes that each layer's weights are larger
   bool reads_all = false;          // each layer reads what all layers before it wrote
+  std::uint32_t lists = 1;         // of all gradients, one after the other, that the norm takes
   std::uint32_t second_stack = 0;  // layers of another stack behind the first
 };
 
@@ -108,7 +109,9 @@ class Training {
   // A list of operands, an op for each of them, and something as long as the list.
   void clip() {
     program_.begin("foreach_norm", -1);
-    for (const std::uint32_t each : gradients_) program_.reads(each, 1000);
+    for (std::uint32_t list = 0; list < net_.lists; ++list) {
+      for (const std::uint32_t each : gradients_) program_.reads(each, 1000);
+    }
     std::vector<std::uint32_t> norms;
     for (const std::uint32_t each : gradients_) {
       program_.begin("norm", -1).reads(each, 1000).takes(9);
@@ -237,6 +240,15 @@ TEST(Depth, LayersOfTwoKindsAreAddedInPairs) {
   EXPECT_THAT(error_of(traced(by_twos(6)), traced(by_twos(8)), {6, 8, 9}), HasSubstr("lead to 10, not to 9"));
 }
 
+TEST(Depth, ListsOfEqualTensorsThatFollowEachOtherAreToldApart) {
+  const auto twice = [](std::uint32_t depth) {
+    Network net = deep(depth);
+    net.lists = 2;
+    return net;
+  };
+  expect_same(made_of(twice(5), twice(7), 12).trace, traced(twice(12)));
+}
+
 TEST(Depth, StacksGrowBesideEachOther) {
   const auto two = [](std::uint32_t depth) {
     Network net = deep(depth);
@@ -305,6 +317,7 @@ TEST(Depth, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error_of(good, good, {4, 6, 8}), HasSubstr("no layer more"));
   EXPECT_THAT(error_of(traced(deep(1)), traced(deep(2)), {1, 2, 8}), HasSubstr("two depths that have more"));
   EXPECT_THAT(error_of(good, traced(deep(6)), {4, 6.5, 8}), HasSubstr("whole numbers"));
+  EXPECT_THAT(error_of(good, traced(deep(6)), {4, 6, 900'000'000}), HasSubstr("events"));
   Trace bad = traced(deep(6));
   bad.info.extrapolated = "from depths 1 and 2 to 6";
   EXPECT_THAT(error_of(good, bad, {4, 6, 8}), HasSubstr("extrapolated itself"));
