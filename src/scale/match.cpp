@@ -54,7 +54,7 @@ std::size_t ops_in(const Trace& trace) {
 
 const Error kTooMany{
     "the two traces do not match: more than a twentieth of their events has no counterpart; trace the same program "
-    "at two sizes"};
+    "at two sizes, or add --depth if one has more layers"};
 
 }  // namespace
 

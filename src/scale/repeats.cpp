@@ -150,9 +150,9 @@ Result<Repeats> find_repeats(const Sequence& small, const Sequence& large, std::
   Reader reader(small, large, steps);
   if (!reader.read()) {
     return Error{
-        "the two traces do not match: from event " + std::to_string(reader.where()) +
-        " of the deeper one on they go apart, and it does not repeat what it had before; trace the same program "
-        "at two depths, each with more layers than these"};
+        "the two traces do not match: after " + std::to_string(reader.where()) +
+        " events of the deeper one (faults and what is alive before not counted) they go apart, and it does not repeat "
+        "what it had before; trace the same program at two depths, each with more layers than these"};
   }
   if (reader.inserted().empty()) return Error{"the deeper trace has no layer more than the other one"};
   std::uint32_t units = steps;
