@@ -4,6 +4,7 @@
 
 #include "scale/kinds.h"
 #include "scale/links.h"
+#include "scale/own_pages.h"
 
 namespace hearth::scale {
 namespace {
@@ -36,9 +37,8 @@ class Writer {
       now_ += whole;
       hearth_event event = large(like);
       event.time_ns = now_;
-      if (const auto bytes = parts_.gathered.events.find(like); bytes != parts_.gathered.events.end()) {
-        if (!parts_.tensors.added[i]) event.bytes = bytes->second;
-      }
+      const auto bytes = parts_.gathered.events.find(like);
+      if (bytes != parts_.gathered.events.end()) grow_to(event, bytes->second, least_);
       if (parts_.tensors.links[i] != kAlone) event.tensor = serial(parts_.tensors.links[i]);
       if (parts_.sequences != nullptr && parts_.sequences->links[i] != kAlone) {
         const std::uint32_t home = parts_.sequences->links[i];
@@ -79,7 +79,7 @@ class Writer {
         out_.back().tensor = tensor;
         const auto bytes = parts_.gathered.tensors.find(event.tensor);
         if (event.type == HEARTH_EVENT_LIVE && bytes != parts_.gathered.tensors.end())
-          out_.back().bytes = bytes->second;
+          grow_to(out_.back(), bytes->second, least_);
       }
     }
   }
@@ -124,6 +124,7 @@ class Writer {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> homes_;  // events of the new string, by tensor
   std::unordered_map<std::uint32_t, Serials> before_;                    // by tensor
   Serials serials_;  // of each event of the new string that is the first with its tensor
+  std::uint64_t least_ = least_on_own_pages(parts_.large);
   std::uint32_t last_ = HEARTH_NO_ID;
   std::uint64_t now_ = 0;
 };

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "scale/match.h"
 #include "scale/origin.h"
+#include "scale/own_pages.h"
 #include "scale/times.h"
 #include "scale/walk.h"
 
@@ -25,9 +25,6 @@ class Scaler {
       : small_(small), large_(large), match_(match), times_(times), sizes_(sizes) {
     for (const hearth_event& event : small.events) {
       if (is_birth(event)) small_bytes_[event.tensor] = event.bytes;
-    }
-    for (const hearth_event& event : large.events) {
-      if (is_birth(event) && (event.flags & HEARTH_EVENT_FLAG_OWN_PAGES) != 0) least_ = std::min(least_, event.bytes);
     }
   }
 
@@ -48,10 +45,6 @@ class Scaler {
   }
 
  private:
-  static bool is_birth(const hearth_event& event) {
-    return event.type == HEARTH_EVENT_LIVE || event.type == HEARTH_EVENT_ALLOC;
-  }
-
   static std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); }
 
   std::uint64_t on_line(std::uint64_t small, std::uint64_t large) const {
@@ -65,7 +58,7 @@ class Scaler {
     const auto bytes = partner == match_.tensors.end() ? small_bytes_.end() : small_bytes_.find(partner->second);
     if (bytes != small_bytes_.end()) {
       const std::uint64_t small = bytes->second;
-      event.bytes = on_line(small, before);
+      grow_to(event, on_line(small, before), least_);
       const double proportional = static_cast<double>(small) * sizes_.large / sizes_.small;
       facts_.growing += before > small ? 1 : 0;
       facts_.shrinking += before < small ? 1 : 0;
@@ -73,11 +66,9 @@ class Scaler {
     } else if (event.type == HEARTH_EVENT_ALLOC) {
       ++facts_.alone_tensors;
       facts_.alone_bytes += before;
-      event.bytes = whole(in_proportion(sizes_, static_cast<double>(before)));
+      grow_to(event, whole(in_proportion(sizes_, static_cast<double>(before))), least_);
     }
     factor_[event.tensor] = before > 0 ? static_cast<double>(event.bytes) / static_cast<double>(before) : 1;
-    // What was too small for pages of its own has grown out of that.
-    if (before < least_ && event.bytes >= least_) event.flags |= HEARTH_EVENT_FLAG_OWN_PAGES;
   }
 
   std::uint64_t operand_bytes(std::size_t index) const {
@@ -119,8 +110,8 @@ class Scaler {
   Sizes sizes_;
   Facts facts_;
   std::unordered_map<std::uint32_t, std::uint64_t> small_bytes_;
-  std::unordered_map<std::uint32_t, double> factor_;                 // by which tensors of the larger trace grow
-  std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max();  // of those on pages of their own
+  std::unordered_map<std::uint32_t, double> factor_;  // by which tensors of the larger trace grow
+  std::uint64_t least_ = least_on_own_pages(large_);
 };
 
 }  // namespace
