@@ -131,6 +131,8 @@ void View::plan() {
        (plan.at("from_file").get<bool>() ? ", from a file" : ""));
   line(count_of(plan.at("iterations")) + " iterations managed, " + count_of(plan.at("iterations_off")) +
        " of them off the plan; left " + count_of(plan.at("left")) + " times, moved " + count_of(plan.at("moved")));
+  const std::string because = text_of(plan.value("left_because", json("")));  // absent in older reports
+  if (!because.empty()) line("last left because " + because);
   trials();
   line("tensors: " + count_of(plan.at("taken")) + " in place, " + count_of(plan.at("left_to_heap")) +
        " left to the heap by the plan, " + count_of(plan.at("blocked")) + " found their place taken, " +

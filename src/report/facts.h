@@ -45,6 +45,7 @@ struct PlanFacts {
   std::uint64_t height = 0, lower_bound = 0, separation = 0, grouping = 0;  // bytes
   std::uint64_t pack_ns = 0;
   std::uint64_t iterations = 0, iterations_off = 0, left = 0, moved = 0;
+  const char* left_because = "";  // the last time
   std::uint64_t taken = 0, by_plan = 0, blocked = 0, lost = 0, small = 0;
   std::uint64_t live_bytes = 0, reserved_bytes = 0, bad_frees = 0;
 };

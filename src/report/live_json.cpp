@@ -93,6 +93,7 @@ void write_plan(JsonWriter& json, const PlanFacts& plan) {
   json.member("iterations", plan.iterations);
   json.member("iterations_off", plan.iterations_off);
   json.member("left", plan.left);
+  json.member("left_because", plan.left_because);
   json.member("moved", plan.moved);
   json.member("taken", plan.taken);
   json.member("left_to_heap", plan.by_plan);

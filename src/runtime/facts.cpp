@@ -132,6 +132,7 @@ void take_plan(report::LiveFacts& live) {
   plan.iterations = m.iterations;
   plan.iterations_off = m.iterations_off;
   plan.left = m.left;
+  plan.left_because = m.left_because;
   plan.moved = m.moved;
   plan.taken = m.taken.get();
   plan.by_plan = m.by_plan.get();

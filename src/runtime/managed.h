@@ -81,6 +81,7 @@ struct Managed {
   std::uint32_t watched_planned = 0;  // of them, of a shape that has a plan
   std::uint32_t settling = 0;         // iterations until the heap has given back what it holds for nothing
   std::uint32_t left = 0;             // how often the runtime went back to observing
+  const char* left_because = "";      // the last time
   std::uint32_t moved = 0;            // how often the plan moved to fresh addresses
   struct {
     std::uint64_t rounds = 0, missed = 0, lost = 0, taken = 0, blocked = 0, allocations = 0;
@@ -143,6 +144,7 @@ bool has_plan(const iteration::Signature& signature);
 // While no plan is followed: goes back to a former one if it still fits many iterations and no new one is to come.
 void resume_managed(const iteration::Closed& closed);
 // Back to observing; planned tensors that live go on living.
+// `because` is told in the report; a literal.
 void leave_managed(const char* because);
 // Between two iterations: nobody follows a plan, so the arena's memory goes as soon as its last tensor has. Not when it
 // is freed, since that may be on another thread, and this one might just begin to follow the plan again.

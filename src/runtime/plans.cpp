@@ -360,7 +360,8 @@ void managed_iteration_closed(const StepTime& step, const iteration::Closed& clo
   // Rather a plan that fits now and then than none, once other plans have been tried often enough.
   const bool leave = m.left < kMostLeaves || m.off_average > kMostlyOff;
   if (m.score > kScoreLimit && leave) {
-    leave_managed("the program no longer does what was profiled");
+    leave_managed(m.plan->sequence->elastic ? "its tensors' sizes differ by more than an elastic plan has room for"
+                                            : "the program no longer does what was profiled");
   } else if (m.score_blocked > kScoreLimit) {
     move_or_leave(course);
   }
@@ -420,6 +421,7 @@ void leave_managed(const char* because) {
   trials_end();
   m.file_followed = false;
   ++m.left;
+  m.left_because = because;
   m.again = m.left <= kMostLeaves;
   m.watched = m.watched_planned = 0;
   g.heap.keep(m.again ? arena::Keep::peak : arena::Keep::plenty);
