@@ -1,6 +1,7 @@
 // The guard's share of vm.max_map_count, and what happens when the kernel has no mapping left.
 #include "access/mapping_budget.h"
 
+#include "access/signal_stack.h"
 #include "platform/os_process.h"
 #include "unit/access/guard_fixture.h"
 
@@ -79,6 +80,7 @@ TEST(MappingBudget, AThirdOfWhatTheSystemLeaves) {
 }
 
 TEST_F(GuardTest, MappingsGrowByNoMoreThanTheBudget) {
+  take_signal_stack();  // which is not of the budget
   for (int i = 0; i < 400; ++i) make(4 * kPage);
   const std::uint32_t before = os::mapping_count();
   GuardOptions options;
