@@ -242,7 +242,8 @@ TEST(Sentinel, OnlyWhatWasNotWrittenSinceItsFetchIsClean) {
       std::uint32_t back = 0;
       for (const simulate::Move& fetch : schedule.moves) {
         if (fetch.piece != move.piece || fetch.to != tier::Tier::fast) continue;
-        const std::uint32_t ago = fetch.at <= move.at ? move.at - fetch.at : move.at + count - fetch.at;
+        // What leaves at an op leaves before anything comes at it.
+        const std::uint32_t ago = fetch.at < move.at ? move.at - fetch.at : move.at + count - fetch.at;
         if (back == 0 || ago < back) back = ago;
       }
       ASSERT_GT(back, 0u);
