@@ -6,7 +6,7 @@ memory is 8, 4 and 1 times the fast one, and trains under each on the emulated s
 slow and everything fast: step times against everything fast, beside what was simulated. Every run must compute what the
 plain one does, bit for bit; exit status 1 otherwise. Prints Markdown; --json keeps all figures.
 
-Sizes, threads and machine are those of tiered.py --short."""
+Threads and machine are those of tiered.py --short, and so are sizes, but with --default-sizes: then it takes hours."""
 import argparse
 import json
 import pathlib
@@ -27,6 +27,10 @@ STEPS = 11
 PLANS = ("sentinel", *autotm.MODES)
 POLICIES = ("all-slow", "first-touch")  # as the runtime has them
 ROOM = 65 / 64  # what plans leave free for what they do not foresee
+
+
+def sizes(model, arguments):
+    return () if arguments.default_sizes else tiered.SHORT_SIZES.get(model, ())
 
 
 def plan(tool, trace, machine, share, own_ms, name, seconds, path):
@@ -53,7 +57,7 @@ class Model:
         self.all_fast_own_ms = self.own_ms
 
     def run(self, mode, *settings):
-        options = ["--steps", figures.steps_of(self.name, STEPS), "--threads", 1, *tiered.SHORT_SIZES.get(self.name, ())]
+        options = ["--steps", figures.steps_of(self.name, STEPS), "--threads", 1, *sizes(self.name, self.arguments)]
         tiers = ("HEARTH_TIERS=emulated", f"HEARTH_MACHINE={self.machine}", "HEARTH_TRIALS=0") if mode != "plain" else ()
         return runs.run(self.name, mode, self.arguments.python, self.arguments.library, options, settings=(*tiers, *settings))
 
@@ -119,6 +123,7 @@ def parse():
     parser.add_argument("--library", default=build / "lib" / "libhearth.so")
     parser.add_argument("--tool", default=build / "bin" / "hearth")
     parser.add_argument("--machine", default="optane-100")
+    parser.add_argument("--default-sizes", action="store_true", help="of the models, instead of tiered.py's short ones")
     parser.add_argument("--time-limit", type=float, default=10, help="seconds for each program (default 10)")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures to this file")
     return parser.parse_args()
@@ -133,7 +138,7 @@ def main():
         machine = tiered.machine_file(arguments.tool, arguments.machine, arguments.python, folder / "machine.json")
         for model in arguments.model:
             trace = folder / f"{model}.trace"
-            autotm.trace(model, arguments.python, arguments.library, trace, tiered.SHORT_SIZES.get(model, ()), "faults")
+            autotm.trace(model, arguments.python, arguments.library, trace, sizes(model, arguments), "faults")
             taken = Model(model, arguments, trace, machine)
             each = {"model": model, "all_fast_ns": taken.all_fast_ns, "points": {}}
             for ratio in arguments.ratios:
