@@ -6,7 +6,8 @@ memory is 8, 4 and 1 times the fast one, and trains under each on the emulated s
 slow and everything fast: step times against everything fast, beside what was simulated. Every run must compute what the
 plain one does, bit for bit; exit status 1 otherwise. Prints Markdown; --json keeps all figures.
 
-Threads and machine are those of tiered.py --short, and so are sizes, but with --default-sizes: then it takes hours."""
+Threads and machine are those of tiered.py --short, and so are sizes, but with --default-sizes: then it takes two hours.
+Figures are written to --json after each model."""
 import argparse
 import json
 import pathlib
@@ -25,7 +26,6 @@ from rivals_figures import geometric_mean
 SCHEMA_VERSION = 1
 STEPS = 11
 PLANS = ("sentinel", *autotm.MODES)
-POLICIES = ("all-slow", "first-touch")  # as the runtime has them
 ROOM = 65 / 64  # what plans leave free for what they do not foresee
 
 
@@ -55,9 +55,10 @@ class Model:
             sys.exit(f"{name} fails without Hearth: {self.plain.error}")
         self.all_fast_ns = self.step_ns("everything fast", "HEARTH_POLICY=all-fast")
         self.all_fast_own_ms = self.own_ms
+        self.all_slow_ns = self.step_ns("everything slow", "HEARTH_POLICY=all-slow")  # knows no capacity
 
     def run(self, mode, *settings):
-        options = ["--steps", figures.steps_of(self.name, STEPS), "--threads", 1, *sizes(self.name, self.arguments)]
+        options = ["--steps", figures.steps_of(self.name, self.arguments.steps), "--threads", 1, *sizes(self.name, self.arguments)]
         tiers = ("HEARTH_TIERS=emulated", f"HEARTH_MACHINE={self.machine}", "HEARTH_TRIALS=0") if mode != "plain" else ()
         return runs.run(self.name, mode, self.arguments.python, self.arguments.library, options, settings=(*tiers, *settings))
 
@@ -74,7 +75,7 @@ class Model:
         return statistics.median(run.record["step_wall_ns"][i] for i in figures.measured_steps(run.record))
 
     def point(self, ratio, folder):
-        share, steps, simulated, capacity = autotm.SIZES[ratio], {}, {}, 0
+        share, steps, simulated, capacity = autotm.SIZES[ratio], {"all-slow": self.all_slow_ns}, {}, 0
         own_ms = self.all_fast_own_ms
         for name in PLANS:
             path = folder / f"{name}.json"
@@ -82,13 +83,12 @@ class Model:
             capacity = int(made["fast_capacity_bytes"] * ROOM)
             simulated[name] = made["simulated_step_ns"] / made["all_fast_ns"]
             steps[name] = self.step_ns(f"{name} at {ratio}", f"HEARTH_PLAN={path}", f"HEARTH_FAST_CAPACITY={capacity}")
-        for name in POLICIES:
-            steps[name] = self.step_ns(f"{name} at {ratio}", f"HEARTH_POLICY={name}", f"HEARTH_FAST_CAPACITY={capacity}")
+        steps["first-touch"] = self.step_ns(f"first-touch at {ratio}", "HEARTH_POLICY=first-touch", f"HEARTH_FAST_CAPACITY={capacity}")
         return {"step_ns": steps, "simulated": simulated}
 
 
 def table(results, ratio):
-    names = (*POLICIES, "static", "synchronous", "asynchronous", "sentinel")
+    names = ("all-slow", "first-touch", "static", "synchronous", "asynchronous", "sentinel")
     lines = autotm.header("model", *names)
     ratios = {name: [] for name in names}
     for each in results["models"]:
@@ -124,6 +124,7 @@ def parse():
     parser.add_argument("--tool", default=build / "bin" / "hearth")
     parser.add_argument("--machine", default="optane-100")
     parser.add_argument("--default-sizes", action="store_true", help="of the models, instead of tiered.py's short ones")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"of each run (default {STEPS}; some models take more)")
     parser.add_argument("--time-limit", type=float, default=10, help="seconds for each program (default 10)")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures to this file")
     return parser.parse_args()
@@ -147,8 +148,8 @@ def main():
             results["problems"] += taken.problems
             if each["all_fast_ns"]:
                 results["models"].append(each)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            if arguments.json:
+                arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(markdown(results))
     return 1 if results["problems"] else 0
 
