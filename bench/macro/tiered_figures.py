@@ -8,7 +8,7 @@ MIB = 1 << 20
 STATE_MANAGED = 4  # hearth_state in include/hearth/hearth.h
 ALL_FAST, ALL_SLOW = "all-fast", "all-slow"
 WITHOUT_CAPACITY = (ALL_FAST, ALL_SLOW)
-# Iterations after the plan was adopted in which tensors still come to their places (src/runtime/plans.cpp).
+# Iterations after the plan was adopted in which tensors still come to their places (src/runtime/judgement.cpp).
 SETTLING = 3
 LATEST_ADOPTION = 6  # iterations
 

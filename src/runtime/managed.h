@@ -36,6 +36,9 @@ struct Managed {
   static constexpr std::uint32_t kPlans = arena::PackedArena::kLayouts;
   static constexpr std::uint32_t kArenas = 8;
   static constexpr std::uint32_t kNobody = 0xffffffffu;  // no Thread::number
+  // So many iterations after a change the heap holds nothing for use any more but what the plan leaves to it.
+  static constexpr std::uint32_t kSettling = 2;
+  static constexpr std::uint32_t kMostLeaves = 6;  // after which no other plan is tried
 
   // A counter that its one writer changes without a bus lock and others may read.
   class Counter {
@@ -122,6 +125,8 @@ bool follow_file(const char* path);
 // An optimizer steps while allocations are not fed to the detector: tells it what it has to know.
 void before_step();
 iteration::Signature signature_so_far();
+// What the counters of this iteration are counted from.
+void remember_counters();
 std::uint64_t planned_live_bytes();
 // How long an iteration took, and without what was charged and waited for.
 struct StepTime {
