@@ -26,6 +26,8 @@ std::string kind_text(const config::KnobRow& row) {
       return "choice";
     case config::Kind::path:
       return "path";
+    case config::Kind::text:
+      return "text";
   }
   return "";
 }

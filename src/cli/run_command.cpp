@@ -65,9 +65,8 @@ void give(Variables& values, const std::string& name, std::string value) {
   if (name == "HEARTH_CONFIG" && value.find('%') == std::string::npos && access(value.c_str(), R_OK) != 0) {
     fail(kUsage, fmt::format("{}: {}", value, std::strerror(errno)));
   }
-  const config::KnobRow* row = config::find_knob(name);
-  // The program may change its folder before it writes.
-  if (row->kind == config::Kind::path && !value.empty()) value = fs::absolute(value);
+  // The program may change its folder before the file is opened.
+  if (config::names_a_file(*config::find_knob(name), value)) value = fs::absolute(value);
   values[name] = value;
 }
 

@@ -6,7 +6,7 @@
 #include "config/knob_types.h"
 
 // X(field, NAME, Type, default, range or choices, help)
-// The words of a choice stand in the order of its enum.
+// The words of a choice stand in the order of its enum. Those of a path stand for something else than a file.
 #define HEARTH_KNOBS(X)                                                                                                \
   X(enable, HEARTH_ENABLE, Bool, "1", "", "0 makes Hearth a pure pass-through, safe to leave in LD_PRELOAD")           \
   X(strict, HEARTH_STRICT, Bool, "0", "",                                                                              \
@@ -20,7 +20,7 @@
   X(profile, HEARTH_PROFILE, Choice<ProfileMode>, "faults", "off|ops|faults|pages",                                    \
     "how the profiled iteration sees accesses: ops = operands of ops, faults = also the first page of every tensor, "  \
     "pages = also sampled pages of large tensors")                                                                     \
-  X(plan, HEARTH_PLAN, Path, "", "",                                                                                   \
+  X(plan, HEARTH_PLAN, Path, "", "off",                                                                                \
     "follow the plan in this file from the first iteration on; off = never place tensors by plan")                     \
   X(trials, HEARTH_TRIALS, Bool, "1", "",                                                                              \
     "measure plans in real steps and keep the quickest, or none; 0 follows the first one")                             \
@@ -53,9 +53,9 @@
     "two kinds and HEARTH_FAST_CAPACITY, HEARTH_SLOW_NODES or HEARTH_POLICY asks for them")                            \
   X(fast_capacity, HEARTH_FAST_CAPACITY, Share, "0", "0..64T",                                                         \
     "fast memory that tensors may take: bytes, or a percentage of the profiled peak; 0 = no limit")                    \
-  X(fast_nodes, HEARTH_FAST_NODES, Path, "", "",                                                                       \
+  X(fast_nodes, HEARTH_FAST_NODES, Text, "", "",                                                                       \
     "the fast NUMA nodes, as numactl writes them (0-1,4); empty chooses by speed")                                     \
-  X(slow_nodes, HEARTH_SLOW_NODES, Path, "", "", "the slow NUMA nodes; likewise")                                      \
+  X(slow_nodes, HEARTH_SLOW_NODES, Text, "", "", "the slow NUMA nodes; likewise")                                      \
   X(policy, HEARTH_POLICY, Choice<PolicyName>, "sentinel",                                                             \
     "sentinel|first-touch|interleave|lru|tier-queue|all-fast|all-slow",                                                \
     "what lies where: sentinel = by a plan of what each tensor gains; first-touch = fast until it is full; "           \
@@ -63,10 +63,10 @@
     "the backward pass needs leaves early and comes back in its order")                                                \
   X(interleave, HEARTH_INTERLEAVE, Ratio, "50", "0..100",                                                              \
     "how much of the 2 MiB units HEARTH_POLICY=interleave places fast: per cent, or weights of fast and slow (1:2)")   \
-  X(machine, HEARTH_MACHINE, Path, "optane-100", "",                                                                   \
+  X(machine, HEARTH_MACHINE, Path, "optane-100", "optane-100|cxl-x8|far-socket|hbm-ddr5",                              \
     "speeds of the emulated tiers: a preset (hearth info --presets) or a machine.json (hearth probe -o)")              \
   X(movers, HEARTH_MOVERS, Integer, "2", "1..8", "threads that move pages between the tiers")                          \
-  X(mover_cpus, HEARTH_MOVER_CPUS, Path, "", "", "processors that the movers run on (0-3,8); empty = any")             \
+  X(mover_cpus, HEARTH_MOVER_CPUS, Text, "", "", "processors that the movers run on (0-3,8); empty = any")             \
   X(adapter, HEARTH_ADAPTER, Path, "", "", "use this PyTorch adapter instead of the one chosen by version")            \
   X(config, HEARTH_CONFIG, Path, "", "",                                                                               \
     "read knobs from this file, lines of NAME=value; the environment wins over it")                                    \

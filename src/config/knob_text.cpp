@@ -103,10 +103,15 @@ std::size_t format_value(const Knobs& knobs, const KnobRow& row, char* out, std:
       break;
     }
     case Kind::path:
+    case Kind::text:
       writer << member;
       break;
   }
   return writer.length();
+}
+
+bool names_a_file(const KnobRow& row, std::string_view value) {
+  return row.kind == Kind::path && !value.empty() && parse_choice(value, row.range).verdict != Verdict::ok;
 }
 
 std::string_view origin_name(Origin origin) {

@@ -24,7 +24,8 @@ enum class Kind : std::uint8_t {
   share,    // bytes as for size, or a percentage (kPercentFlag)
   weights,  // of fast and slow, N:M, or N for a percentage (Weights)
   choice,   // stored as the position of the word in the row's `range`
-  path,     // %p = process id, %h = host name, %% = % (expand_path); empty = none
+  path,     // %p = process id, %h = host name, %% = % (expand_path); empty = none. Words in `range` are no files
+  text,     // anything
 };
 
 // How a share is stored: bytes, or hundredths of a percent with the highest bit set.
@@ -67,6 +68,7 @@ using Size = KnobType<Kind::size, std::uint64_t>;
 using Share = KnobType<Kind::share, std::uint64_t>;
 using Ratio = KnobType<Kind::weights, std::uint64_t>;
 using Path = KnobType<Kind::path, PathText>;
+using Text = KnobType<Kind::text, PathText>;
 template <class Enum>
 using Choice = KnobType<Kind::choice, Enum>;
 
@@ -74,7 +76,7 @@ struct KnobRow {
   std::string_view name;  // "HEARTH_MIN_SIZE"
   Kind kind;
   std::string_view default_text;  // in the syntax that the user would type
-  std::string_view range;         // "low..high", or the words of a choice joined by '|', else ""
+  std::string_view range;         // "low..high", or words joined by '|', else ""
   std::string_view help;
   std::size_t offset;  // of its member in Knobs
 };

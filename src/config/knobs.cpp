@@ -41,6 +41,7 @@ void store(Knobs& knobs, const KnobRow& row, std::string_view text, std::uint64_
       std::memcpy(member, &number, sizeof number);
       break;
     case Kind::path:
+    case Kind::text:
       std::memcpy(member, text.data(), text.size());
       member[text.size()] = '\0';
       break;
@@ -85,6 +86,7 @@ void explain(text::Writer& out, const KnobRow& row, Verdict verdict) {
       out << "not one of " << row.range;
       break;
     case Kind::path:
+    case Kind::text:
       out << "longer than " << kPathCapacity - 1 << " bytes";
       break;
   }

@@ -64,6 +64,9 @@ void load(Knobs& knobs, KnobOrigins& origins, Problems& problems, const Sources&
 // The value of one knob as the user would type it; returns its length. `capacity` of kPathCapacity always suffices.
 std::size_t format_value(const Knobs& knobs, const KnobRow& row, char* out, std::size_t capacity);
 
+// Not empty, and none of the words of the row that stand for something else. False for rows that are no paths.
+bool names_a_file(const KnobRow& row, std::string_view value);
+
 // "environment", "/etc/hearth.conf" ...
 std::string_view origin_name(Origin origin);
 

@@ -197,6 +197,7 @@ constexpr Parsed parse_value(const KnobRow& row, std::string_view text) {
     case Kind::weights:
       return parse_weights(text, row.range);
     case Kind::path:
+    case Kind::text:
       return {text.size() < kPathCapacity ? Verdict::ok : Verdict::too_long, text.size()};
   }
   return {};

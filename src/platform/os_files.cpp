@@ -35,6 +35,20 @@ int rename_if_absent(const char* from, const char* to) {
 
 }  // namespace
 
+std::size_t absolute_path(const char* path, char* out, std::size_t capacity) {
+  ErrnoKept kept;
+  std::size_t folder = 0;
+  if (path[0] != '/') {
+    // Raw: what it calls a folder that cannot be reached from the root does not begin there.
+    if (::syscall(SYS_getcwd, out, capacity) <= 0 || out[0] != '/') return 0;
+    folder = std::strlen(out);
+    if (out[folder - 1] != '/' && folder + 1 < capacity) out[folder++] = '/';
+  }
+  text::Writer rest(out + folder, capacity - folder);
+  rest << path;
+  return rest.truncated() ? 0 : folder + rest.length();
+}
+
 int read_some(int file, void* buffer, std::size_t capacity, std::size_t* count) {
   ErrnoKept kept;
   long got = 0;

@@ -14,6 +14,10 @@ namespace hearth::os {
 // of which the first were read.
 int read_file(const char* path, char* buffer, std::size_t capacity, std::size_t* length);
 
+// The path as it is from the root, whatever folder the program is in later: a relative one goes behind the present
+// folder. Length of the result, or 0 if it does not fit or the folder has no name.
+std::size_t absolute_path(const char* path, char* out, std::size_t capacity);
+
 // One read, repeated when interrupted; *count == 0 at the end of the file.
 int read_some(int file, void* buffer, std::size_t capacity, std::size_t* count);
 

@@ -70,6 +70,13 @@ std::string directory_problem(const std::string& directory) {
   return {};
 }
 
+// The program may be in another folder when the file is written. What cannot be told from the root stays as it is.
+std::string from_the_root(std::string path) {
+  char absolute[Output::kMaxPath];
+  const std::size_t length = os::absolute_path(path.c_str(), absolute, sizeof absolute);
+  return length > 0 && length <= Output::kLongestPath ? std::string(absolute, length) : path;
+}
+
 bool several_ranks(const std::string& world_size) {
   unsigned long size = 0;
   const char* end = world_size.data() + world_size.size();
@@ -125,7 +132,7 @@ Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs)
   if (const std::string problem = directory_problem(directory_of(asked)); !problem.empty()) return Error{problem};
   for (std::uint32_t n = 0; n <= kMaxNumber; ++n) {
     std::string path = numbered_path(asked, n);
-    if (!exists(path)) return Chosen{std::move(path), n > 0};
+    if (!exists(path)) return Chosen{from_the_root(std::move(path)), n > 0};
   }
   return Error{asked + " and all numbered names beside it exist; remove some or name another"};
 }

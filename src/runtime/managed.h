@@ -115,6 +115,8 @@ PlannedTensor planned_tensor(const void* address);
 void adopt_profile(const iteration::Closed& closed);
 // Are plans to be made here (HEARTH_PLAN, HEARTH_PROFILE)?
 bool plans_wanted();
+// Does HEARTH_PLAN name a file?
+bool plan_file_named();
 // HEARTH_PLAN: at the end of the first iteration; with two tiers, of the third.
 void adopt_file();
 // What was profiled was a part of the true iteration: its plans are forgotten. One from a file stays.

@@ -1,6 +1,5 @@
 // Plans come and go: adopted, followed, left, followed again.
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -74,9 +73,14 @@ void tell_smaller_tier(const plan::Residency& plan) {
 
 }  // namespace
 
+bool plan_file_named() {
+  return config::names_a_file(config::kKnobs[static_cast<std::size_t>(config::KnobIndex::plan)], g.knobs.plan.c_str());
+}
+
 bool plans_wanted() {
-  const bool source = g.knobs.profile != config::ProfileMode::off || !g.knobs.plan.empty();
-  return source && g.heap_ready && std::strcmp(g.knobs.plan.c_str(), "off") != 0;
+  const bool off = !g.knobs.plan.empty() && !plan_file_named();
+  const bool source = g.knobs.profile != config::ProfileMode::off || plan_file_named();
+  return source && g.heap_ready && !off;
 }
 
 void adopt_profile(const iteration::Closed& closed) {
@@ -97,7 +101,7 @@ void adopt_file() {
   constexpr std::uint64_t kFirstOfTiers = 2;
   if (g.tiers.on && g.detector.closed().number < kFirstOfTiers) return;
   const char* path = g.knobs.plan.c_str();
-  if (*path == '\0' || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
+  if (!plan_file_named() || !plans_wanted() || g.managed.plan_count > 0 || g.managed.file_tried) return;
   g.managed.file_tried = true;
   const plan::Sequence* sequence = load_plan("HEARTH_PLAN", path, "the plan is made from a profile instead");
   if (sequence == nullptr) return;

@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "config/parse.h"
 #include "platform/os_clock.h"
+#include "platform/os_files.h"
 #include "platform/os_memory.h"
 #include "platform/os_process.h"
 #include "runtime/facts.h"
+#include "runtime/managed.h"
 #include "runtime/marks.h"
 #include "runtime/perf.h"
 #include "runtime/phases.h"
@@ -77,6 +79,13 @@ bool load_knobs() {
   }
   if (g.knobs.strict && problems.count > 0) _exit(config::kStrictExitStatus);
   return true;
+}
+
+// The file is read later, when the program may be in another folder.
+void anchor_plan() {
+  char absolute[config::kPathCapacity];
+  if (!plan_file_named() || os::absolute_path(g.knobs.plan.c_str(), absolute, sizeof absolute) == 0) return;
+  std::memcpy(g.knobs.plan.text, absolute, sizeof absolute);
 }
 
 void echo_knobs() {
@@ -224,6 +233,7 @@ void start() {
     return;
   }
   if (g.knobs.verbose) echo_knobs();
+  anchor_plan();
   start_tracking();
 }
 

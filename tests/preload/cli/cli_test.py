@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -100,6 +101,21 @@ class Run(ToolTest):
                 "HEARTH_VERBOSE": "1",
             },
         )
+
+    def test_words_and_lists_are_no_files(self):
+        given = {
+            "HEARTH_PLAN": "off", "HEARTH_MACHINE": "cxl-x8", "HEARTH_FAST_NODES": "0", "HEARTH_SLOW_NODES": "1-2",
+            "HEARTH_MOVER_CPUS": "0,1",
+        }  # fmt: skip
+        shown = self.show(*(word for name, value in given.items() for word in ("--set", f"{name}={value}")))["knobs"]
+        self.assertEqual({name: shown[name] for name in given}, given)
+        presets = re.findall(r"^(\S+): ", self.tool("info", "--presets").stdout, re.MULTILINE)
+        self.assertGreater(len(presets), 3)
+        for preset in presets:
+            self.assertEqual(self.show("--set", f"HEARTH_MACHINE={preset}")["knobs"]["HEARTH_MACHINE"], preset)
+        shown = self.show("--plan", "p.json", "--set", "HEARTH_MACHINE=m.json")["knobs"]
+        self.assertEqual(shown["HEARTH_PLAN"], str(self.path / "p.json"))
+        self.assertEqual(shown["HEARTH_MACHINE"], str(self.path / "m.json"))
 
     def test_the_environment_wins_unless_the_option_is_given(self):
         kept = self.show(HEARTH_MIN_SIZE="1M", HEARTH_STATS="0")["knobs"]

@@ -43,7 +43,19 @@ finish()
         self.assertGreaterEqual(report["plan"]["iterations"], 38)
         self.assertEqual(report["iterations"]["profiled"], 0)
 
+    def test_programs_may_change_their_folder(self):
+        elsewhere = "import os; os.chdir({!r})\n" + LOOP + "train(*batch()); os.chdir('/')\n" + self.BODY
+        with tempfile.TemporaryDirectory() as folder:
+            self.make_plan(folder, self.BODY)
+            done = run_python(elsewhere.format(folder), preload=[LIBRARY], HEARTH_PLAN="plan.json", HEARTH_REPORT="r.json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(json.loads((Path(folder) / "r.json").read_text())["plan"]["from_file"])
+            done = run_python(elsewhere.format(folder), preload=[LIBRARY], HEARTH_TRACE="b.trace")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue((Path(folder) / "b.trace").is_file())
+
     def test_off(self):
+        self.check(self.BODY, least=0, state="observe", HEARTH_PLAN="OFF")
         report = self.check(self.BODY, least=0, state="observe", HEARTH_PLAN="off")
         self.assertEqual((report["plan"]["taken"], report["plan"]["present"]), (0, False))
         self.assertEqual(report["iterations"]["profiled"], 1)

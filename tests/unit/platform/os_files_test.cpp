@@ -40,6 +40,29 @@ class OsFilesTest : public ::testing::Test {
   std::unique_ptr<NewFile> new_file_ = std::make_unique<NewFile>();
 };
 
+TEST_F(OsFilesTest, PathsAreKnownFromTheRoot) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  char out[4096];
+  const std::string expected = std::filesystem::canonical(directory_).string() + "/r.json";
+  EXPECT_EQ(absolute_path("r.json", out, sizeof out), expected.size());
+  EXPECT_EQ(out, expected);
+  EXPECT_EQ(absolute_path("r.json", out, expected.size() + 1), expected.size()) << "exactly full";
+  for (std::size_t small = 1; small <= expected.size(); ++small) EXPECT_EQ(absolute_path("r.json", out, small), 0u);
+  EXPECT_EQ(absolute_path("/tmp/x", out, sizeof out), 6u);
+  EXPECT_STREQ(out, "/tmp/x");
+  std::filesystem::create_directory("gone");
+  std::filesystem::current_path("gone");
+  std::filesystem::remove(directory_ + "/gone");
+  errno = ERANGE;
+  EXPECT_EQ(absolute_path("r.json", out, sizeof out), 0u);
+  EXPECT_EQ(errno, ERANGE);
+  std::filesystem::current_path("/");
+  EXPECT_EQ(absolute_path("r.json", out, sizeof out), 7u);
+  EXPECT_STREQ(out, "/r.json");
+  std::filesystem::current_path(before);
+}
+
 TEST_F(OsFilesTest, ReadsAWholeFile) {
   put(path("a"), "hello");
   char buffer[16];
