@@ -16,6 +16,7 @@
 #include "cli/extrapolation.h"
 #include "cli/numbers.h"
 #include "cli/op_costs_option.h"
+#include "cli/output.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
 #include "plan/json_writer.h"
@@ -214,9 +215,7 @@ void make(const Options& options) {
   } else if (!options.json && !options.output.empty()) {
     text += fmt::format("\nUse it:  hearth run --plan {} -- PROGRAM\n", options.output);
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
+  print(text);
 }
 
 }  // namespace
@@ -227,7 +226,7 @@ void add_plan(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   options->plan.pack.budget_ms = 5000;  // nobody's training waits here
   command->add_option("TRACE", options->trace, "trace written by HEARTH_TRACE")->required();
-  command->add_option("-o,--output", options->output, "write the plan to this file");
+  command->add_option("-o,--output", options->output, "write the plan to this file")->check(writable_file());
   command->add_option("--min-size", options->plan.min_bytes, "plan tensors of at least this size, as HEARTH_MIN_SIZE")
       ->capture_default_str()
       ->transform(size_value());
@@ -240,7 +239,8 @@ void add_plan(CLI::App& app) {
       ->check(CLI::IsMember({"sentinel", "tier-queue", "autotm"}));
   add_autotm_options(*command, options->autotm);
   add_op_costs_options(*command, options->op_costs);
-  command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format");
+  command->add_option("--lp", options->autotm.lp_file, "write autotm's program to this file, in LP format")
+      ->check(writable_file());
   command->add_option("--step-ms", options->step_ms, "what a step takes that is not profiled; 0: as in the trace")
       ->check(number(0, 1e9));
   command->add_option("--beside", options->beside)->group("");  // the training that asked (HEARTH_AUTOTM)

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/knob_reader.h"
+#include "cli/output.h"
 #include "cli/probe_gemm.h"
 #include "cli/probe_view.h"
 #include "machine/load.h"
@@ -67,12 +68,6 @@ void write(const tier::Machine& machine, const std::string& measured, const std:
   fmt::print(stderr, "hearth: wrote {}\n", path);
 }
 
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
-}
-
 // Measures, leaves the result where presets look for it, or in the file that is named.
 tier::Machine probe_host(const ProbeCommand& command, const std::string& path, bool shown) {
   const machine::Measured measured = measure(command);
@@ -124,7 +119,8 @@ void probe(const ProbeCommand& command) {
 void add_probe(CLI::App& app) {
   auto command = std::make_shared<ProbeCommand>();
   CLI::App* sub = app.add_subcommand("probe", "Measure the memory of this machine, or scale a preset to it");
-  sub->add_option("-o,--output", command->output, "Write machine.json here instead of ~/.cache/hearth/machine.json");
+  sub->add_option("-o,--output", command->output, "Write machine.json here instead of ~/.cache/hearth/machine.json")
+      ->check(writable_file());
   sub->add_flag("--quick", command->quick, "Under ten seconds: fewer repeats, one thread and all threads only");
   sub->add_option("--scale", command->scale, "Scale this preset (hearth info --presets) to this machine, as measured");
   sub->add_option("--threads", command->threads,

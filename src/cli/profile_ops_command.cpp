@@ -18,6 +18,7 @@
 #include "cli/library.h"
 #include "cli/numbers.h"
 #include "cli/op_costs_view.h"
+#include "cli/output.h"
 #include "cli/plan_machine.h"
 #include "cli/program.h"
 #include "costs/cost_file.h"
@@ -315,9 +316,7 @@ void profile_ops(const Options& options, const std::vector<std::string>& words) 
   Profiler profiler(options, command_line(words, "profile-ops", kExample));
   profiler.measure();
   const std::string text = profiler.told();
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
+  print(text);
 }
 
 class Formatter : public CLI::Formatter {
@@ -336,7 +335,8 @@ void add_profile_ops(CLI::App& app) {
   command->formatter(std::make_shared<Formatter>());
   command->prefix_command();
   command->add_option("--costs", options->costs, "the file of times; what it has is not measured again")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(writable_file());
   command->add_option("--trace", options->trace, "of an iteration of the program; made beside the costs if not given");
   command->add_option("--machine", options->machine, "speeds of the two tiers: a preset or a machine.json")
       ->capture_default_str();

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/report_file.h"
 #include "cli/report_view.h"
 
@@ -72,9 +73,7 @@ void show(const Options& options) {
   } catch (const std::exception& problem) {
     fail(kFailed, options.file + ": a damaged Hearth report: " + problem.what());
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
+  print(text);
 }
 
 }  // namespace

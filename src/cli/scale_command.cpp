@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/scale_view.h"
 #include "profile/build.h"
 #include "profile/trace_file.h"
@@ -56,9 +57,7 @@ void finish(const Options& options, const Measured& small, const Measured& large
   if (!saved) fail(kFailed, saved.error());
   const Peaks peaks{peak_of(small.trace), peak_of(large.trace), peak_of(trace)};
   const std::string text = scale_text(sizes, made->facts, peaks, options.json);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
+  print(text);
 }
 
 void make(const Options& options) {
@@ -86,7 +85,9 @@ void add_scale(CLI::App& app) {
       ->required()
       ->expected(2);
   command->add_option("--to", options->target, "the size that is asked for")->required()->check(number(0, 1e12));
-  command->add_option("-o,--output", options->output, "write the trace to this file")->required();
+  command->add_option("-o,--output", options->output, "write the trace to this file")
+      ->required()
+      ->check(writable_file());
   command->add_flag("--depth", options->depth, "the sizes are numbers of layers, which are repeated");
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(

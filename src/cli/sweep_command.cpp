@@ -13,6 +13,7 @@
 #include "cli/extrapolation.h"
 #include "cli/numbers.h"
 #include "cli/op_costs_option.h"
+#include "cli/output.h"
 #include "cli/plan_machine.h"
 #include "cli/sweep_plot.h"
 #include "config/parse.h"
@@ -181,9 +182,7 @@ void sweep(const Options& options) {
   const std::string text =
       options.json ? json_text(options, trace->info, profile, machine, swept, workload.ops.size(), op_costs, facts)
                    : op_costs.text() + table_text(options, trace->info, profile, machine, swept);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail(kFailed, "cannot write to standard output");
-  }
+  print(text);
 }
 
 }  // namespace
@@ -216,7 +215,7 @@ void add_sweep(CLI::App& app) {
   command->add_flag("--autotm", options->with_autotm, "autotm too, the best of all: some seconds for each size");
   add_autotm_options(*command, options->autotm);
   add_op_costs_options(*command, options->op_costs);
-  command->add_option("--plot", options->plot, "draw it in this file, as SVG");
+  command->add_option("--plot", options->plot, "draw it in this file, as SVG")->check(writable_file());
   command->add_flag("--json", options->json, "print the figures as JSON");
   command->footer(
       "\nExamples:\n  hearth run --trace t.trace -- train.py; hearth sweep t.trace\n"

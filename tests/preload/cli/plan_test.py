@@ -67,7 +67,12 @@ class Plan(unittest.TestCase):
 
     def test_mistakes_are_told(self):
         self.refused(1, "none.trace: No such file", self.path / "none.trace")
-        self.refused(1, "its directory does not exist", TRACE, "-o", self.path / "none" / "plan.json")
+        for option in ("-o", "--lp"):
+            self.refused(2, "none/plan.json: its directory does not exist", TRACE, option, self.path / "none" / "plan.json")
+            self.refused(2, "it is a directory", TRACE, option, self.path)
+            self.refused(2, "is not a directory", TRACE, option, f"{TRACE}/plan.json")
+        # Known before the trace is read.
+        self.refused(2, "cannot write", self.path / "none.trace", "-o", self.path / "none" / "plan.json")
         damaged = self.path / "damaged.trace"
         damaged.write_bytes(pathlib.Path(TRACE).read_bytes()[:-20])
         self.refused(1, "damaged.trace: ", damaged)

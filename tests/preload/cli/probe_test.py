@@ -95,6 +95,10 @@ class ProbeTest(unittest.TestCase):
 
     def test_mistakes_are_told(self):
         self.known_host()
+        result = self.tool("probe", "-o", "/no/such/folder/machine.json")
+        self.assertEqual(result.returncode, 2)
+        self.assertNotIn("measuring", result.stderr)
+        self.assertIn("cannot write /no/such/folder/machine.json: its directory does not exist", result.stderr)
         result = self.tool("probe", "--scale", "optane")
         self.assertEqual(result.returncode, 2)
         self.assertIn("there is no machine optane; name a file or one of: optane-100, cxl-x8", result.stderr)

@@ -60,7 +60,7 @@ class Sweep(unittest.TestCase):
             lines = drawing.findall("{http://www.w3.org/2000/svg}polyline")
             self.assertEqual(len(lines), 5)
             for line in lines: self.assertEqual(len(line.get("points").split()), 3)
-            self.assertEqual(self.sweep(TRACE, "--points", "1", "--plot", f"{folder}/no/x.svg").returncode, 1)
+            self.assertEqual(self.sweep(TRACE, "--points", "1", "--plot", f"{folder}/no/x.svg").returncode, 2)
 
     def refused(self, status, words, *arguments):
         result = self.sweep(*arguments)
@@ -70,6 +70,7 @@ class Sweep(unittest.TestCase):
     def test_nonsense_is_refused_in_a_sentence(self):
         self.refused(1, "no-such.trace", "no-such.trace")
         self.refused(1, "no-such-machine", TRACE, "--machine", "no-such-machine")
+        self.refused(2, "its directory does not exist", TRACE, "--plot", "/no/such/folder/x.svg")
         self.refused(2, "--slow-price needs --fast-price", TRACE, "--slow-price", "1")
         for option in ("--loss", "--step-ms", "--fast-price", "--slow-price"):
             self.refused(2, f"{option}: expected a number", TRACE, option, "nan")
