@@ -1,5 +1,7 @@
 #include "runtime/charges.h"
 
+#include <algorithm>
+
 namespace hearth::runtime {
 namespace {
 
@@ -14,9 +16,10 @@ void add(tier::Traffic& sum, const tier::Traffic& more) {
 
 }  // namespace
 
+// Large tensors begin at multiples of large powers of two: all bits have to tell.
 Charges::Announced& Charges::announced(const void* storage) {
-  const auto address = reinterpret_cast<std::uintptr_t>(storage);
-  return announced_[(address >> 12 ^ address >> 6) % kAnnounced];
+  const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(storage) * 0x9e3779b97f4a7c15u;
+  return announced_[mixed >> 32 & (kAnnounced - 1)];
 }
 
 void Charges::begin(std::uint32_t depth, std::uint64_t now_ns) {
@@ -36,6 +39,7 @@ void Charges::operand(std::uint32_t depth, const void* storage, const tier::Traf
   if (open.begin_ns == 0) return;
   Announced& last = announced(storage);
   if (last.storage == storage && last.number > open.number) return;  // it returns what an op inside it made
+  if (last.storage == storage && last.number == open.number && join(open, storage, traffic)) return;
   last = {storage, open.number};
   for (std::uint32_t around = 0; around < depth; ++around) {
     Open& other = open_[around];
@@ -46,6 +50,22 @@ void Charges::operand(std::uint32_t depth, const void* storage, const tier::Traf
   if (open.operands == kOperands) return;
   open.storage[open.operands] = storage;
   open.traffic[open.operands++] = traffic;
+}
+
+// Two operands on one storage, as in x * x: its bytes come from memory once. The larger view counts, as in a profile.
+bool Charges::join(Open& open, const void* storage, const tier::Traffic& traffic) {
+  for (std::uint32_t i = 0; i < open.operands; ++i) {
+    if (open.storage[i] != storage) continue;
+    tier::Traffic& known = open.traffic[i];
+    known.fast_read = std::max(known.fast_read, traffic.fast_read);
+    known.fast_write = std::max(known.fast_write, traffic.fast_write);
+    known.slow_read = std::max(known.slow_read, traffic.slow_read);
+    known.slow_write = std::max(known.slow_write, traffic.slow_write);
+    known.gather_ns = std::max(known.gather_ns, traffic.gather_ns);
+    known.slow_gathered = std::max(known.slow_gathered, traffic.slow_gathered);
+    return true;
+  }
+  return false;
 }
 
 void Charges::allocated(std::uint32_t depth, const void* tensor) {

@@ -39,7 +39,7 @@ class Charges {
 
  private:
   static constexpr std::uint32_t kScratch = 8;
-  static constexpr std::uint32_t kAnnounced = 4096;
+  static constexpr std::uint32_t kAnnounced = 4096;  // a power of two
 
   struct Open {
     std::uint64_t begin_ns;  // 0: not begun
@@ -59,6 +59,7 @@ class Charges {
   };
 
   Announced& announced(const void* storage);
+  static bool join(Open& open, const void* storage, const tier::Traffic& traffic);
 
   std::uint64_t ops_;
   Open open_[kDepth];

@@ -31,11 +31,40 @@ TEST_F(ChargesTest, AnOpPaysForItsOperands) {
   charges_->begin(0, 100);
   charges_->operand(0, &a_, read(10));
   charges_->operand(0, &b_, read(5));
-  charges_->operand(0, &a_, read(10));  // a.add_(a)
   const Charges::Bill bill = end(0, 200);
-  EXPECT_EQ(bill.traffic.slow_read, 25u);
+  EXPECT_EQ(bill.traffic.slow_read, 15u);
   EXPECT_EQ(bill.begin_ns, 100u);
   EXPECT_EQ(bill.inner_ns, 0u);
+}
+
+TEST_F(ChargesTest, OneStorageTwiceComesFromMemoryOnce) {
+  tier::Traffic written;
+  written.slow_write = 10;
+  charges_->begin(0, 100);
+  charges_->operand(0, &a_, read(4));  // a part of it
+  charges_->operand(0, &b_, read(5));
+  charges_->operand(0, &a_, written);
+  charges_->operand(0, &a_, read(10));  // a.addcmul_(b, a)
+  const tier::Traffic traffic = end(0, 200).traffic;
+  EXPECT_EQ(traffic.slow_read, 15u);
+  EXPECT_EQ(traffic.slow_write, 10u);
+}
+
+TEST_F(ChargesTest, LargeTensorsAreToldApart) {
+  // Addresses as the arena gives them to tensors of 16 MiB: multiples of their size.
+  const auto tensor = [](std::uintptr_t i) {
+    return reinterpret_cast<const void*>((std::uintptr_t{1} << 44) + (i << 24));
+  };
+  for (std::uintptr_t i = 0; i < 64; i += 2) {
+    charges_->begin(0, 1);  // clone()
+    charges_->operand(0, tensor(i), read(1));
+    charges_->begin(1, 2);  // copy_(), inside it
+    charges_->operand(1, tensor(i + 1), read(1));
+    charges_->operand(1, tensor(i), read(1));
+    EXPECT_EQ(end(1, 3).traffic.slow_read, 2u);
+    charges_->operand(0, tensor(i + 1), read(1));  // returned by both
+    EXPECT_EQ(end(0, 4).traffic.slow_read, 0u) << i;
+  }
 }
 
 TEST_F(ChargesTest, WhatAnOpInsideAnnouncesAsWellWasHandedOn) {
