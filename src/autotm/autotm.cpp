@@ -64,7 +64,7 @@ Result<Answer> schedule_autotm(const Workload& workload, const tier::Machine& ma
   answer.facts.sentinel_ns = simulate::simulate(workload, machine, sentinel).step_ns;
 
   const std::vector<double> op_ns = op_times(workload, machine, sentinel);
-  const Slots slots(op_ns, options.slots);
+  const Slots slots(simulate::lapses(workload, op_ns), options.slots);
   ItemOptions grain;
   grain.unit_bytes = std::max(capacity / kUnitsOfCapacity, kSmallestUnit);
   grain.writes = machine.keeps_copies;

@@ -27,7 +27,7 @@ class Maker {
     double slow = 0;
     for (const OpTime& op : items.ops) slow += op.all_slow();
     made_.ns = std::max(slow, 1.0) / kWhole;
-    made_.program.offset = workload.rest_ns / made_.ns;
+    made_.program.offset = workload.outside_ns() / made_.ns;
   }
 
   Formula make() {

@@ -159,12 +159,15 @@ class Maker {
     });
     if (!item.resident) item.clusters.push_back({{item.life.from, item.life.from + 1}, false, {}});
     for (const Use1& use : uses) {
-      const std::uint32_t slot = position(within_life(use.visit.op, object), object);
+      const std::uint32_t last = position(within_life(use.visit.op, object), object);
+      const std::uint32_t begin =
+          position(within_life(std::min(workload_.ops[use.visit.op].from, use.visit.op), object), object);
+      const std::uint32_t slot = std::min(begin, last);
       if (item.clusters.empty() || apart(item, item.clusters.back().slots.to, slot)) {
         item.clusters.push_back({{slot, slot + 1}, false, {}});
       }
       Cluster& open = item.clusters.back();
-      open.slots.to = std::max(open.slots.to, slot + 1);
+      open.slots.to = std::max(open.slots.to, last + 1);
       open.writes = open.writes || use.writes;
       if (!made_.ops[use.visit.op].counts || !matters(use.visit)) continue;
       const double more = use.visit.more_ns / item.units;

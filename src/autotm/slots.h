@@ -16,7 +16,7 @@ using policy::Range;
 class Slots {
  public:
   Slots() = default;
-  // About `most` of them, each op one of its own if there are no more than that.
+  // About `most` of them, each op one of its own if there are no more than that. `op_ns`: simulate::lapses.
   Slots(const std::vector<double>& op_ns, std::uint32_t most) {
     double total = 0;
     for (const double ns : op_ns) total += ns;

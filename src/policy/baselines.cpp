@@ -25,7 +25,7 @@ void add_queue(const Workload& workload, const tier::Machine& machine, Schedule&
   std::vector<std::vector<std::uint32_t>> uses(workload.objects.size());
   for (std::uint32_t op = 0; op < workload.ops.size(); ++op) {
     const simulate::Op& it = workload.ops[op];
-    begin_ns.push_back(begin_ns.back() + simulate::op_ns(workload, machine, it, all_fast));
+    begin_ns.push_back(begin_ns.back() + it.lapse_ns(simulate::op_ns(workload, machine, it, all_fast)));
     for (std::uint32_t i = 0; i < it.uses; ++i) uses[workload.uses[it.first_use + i].object].push_back(op);
   }
   for (std::uint32_t i = 0; i < workload.objects.size(); ++i) {

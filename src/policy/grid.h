@@ -35,16 +35,20 @@ class Grid {
   static constexpr double kSlots = 1024;  // that the iteration's time would make
 
   Grid() = default;
-  // `op_ns`: what each op takes.
-  explicit Grid(const std::vector<double>& op_ns) : op_ns_(op_ns), slot_of_(op_ns.size() + 1) {
+  // Of ops that run no others inside.
+  explicit Grid(const std::vector<double>& op_ns) : Grid(op_ns, op_ns) {}
+  // `op_ns`: what each op takes by itself; `lapses`: between the end of the one before it and its own
+  // (simulate::lapses).
+  Grid(const std::vector<double>& op_ns, const std::vector<double>& lapses)
+      : op_ns_(op_ns), slot_of_(op_ns.size() + 1) {
     double total = 0;
-    for (const double ns : op_ns) total += ns;
+    for (const double ns : lapses) total += ns;
     const double most = total / kSlots;
     double open = most + 1;  // of the slot that is still open
     for (std::uint32_t op = 0; op < op_ns.size(); ++op) {
-      const auto parts = static_cast<std::uint32_t>(std::clamp(op_ns[op] / std::max(most, 1e-9), 1.0, kSlots / 16));
+      const auto parts = static_cast<std::uint32_t>(std::clamp(lapses[op] / std::max(most, 1e-9), 1.0, kSlots / 16));
       for (std::uint32_t part = 0; part < parts; ++part) {
-        const double ns = op_ns[op] / parts;
+        const double ns = lapses[op] / parts;
         if (open + ns > most || parts > 1) {
           first_op_.push_back(op);
           ns_.push_back(0);

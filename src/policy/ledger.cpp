@@ -36,8 +36,9 @@ void History::set(double bytes, double now_ns, std::uint32_t clock) {
   most_ = std::max(most_, bytes);
   if (!changes_.empty() && changes_.back().clock == clock) {
     changes_.back().bytes = bytes;
+    changes_.back().most = std::max(changes_.back().most, bytes);
   } else {
-    changes_.push_back({clock, bytes});
+    changes_.push_back({clock, bytes, bytes});
   }
 }
 
@@ -50,8 +51,11 @@ std::vector<plan::Window> History::windows(std::uint32_t ops) const {
   if (most_ < 1) return windows;
   for (std::size_t i = 0; i < changes_.size(); ++i) {
     const std::uint32_t from = changes_[i].clock;
-    const std::uint32_t to = i + 1 < changes_.size() ? std::min(changes_[i + 1].clock, ops) : ops;
-    if (changes_[i].bytes < most_ / 2 || from >= to) continue;
+    const std::uint32_t next = i + 1 < changes_.size() ? std::min(changes_[i + 1].clock, ops) : ops;
+    const bool there = changes_[i].bytes >= most_ / 2;
+    const bool came_and_went = changes_[i].most >= most_ / 2 && (i == 0 || changes_[i - 1].bytes < most_ / 2);
+    const std::uint32_t to = there ? next : std::min(from + 1, next);
+    if (!(there || came_and_went) || from >= to) continue;
     if (!windows.empty() && windows.back().to == from) {
       windows.back().to = to;
     } else {

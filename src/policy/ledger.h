@@ -29,7 +29,8 @@ class History {
  private:
   struct Change {
     std::uint32_t clock;
-    double bytes;  // the most since then and until the next
+    double bytes;  // from then on
+    double most;   // for a moment, within one op
   };
   double now_ = 0, most_ = 0;
   double since_ns_ = 0;

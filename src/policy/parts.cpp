@@ -98,8 +98,9 @@ class Maker {
       const auto at = static_cast<std::uint32_t>(parts_.visits.size());
       parts_.visits.push_back({visit.op, visit.more_ns * part.share, visit.writes});
       const std::uint32_t op = within_life(visit.op, object);
-      const std::uint32_t slot = position(op, object);
-      const std::uint32_t end = slot + std::max(length(op), 1u);
+      const std::uint32_t end = position(op, object) + std::max(length(op), 1u);
+      const std::uint32_t begin = within_life(std::min(workload_.ops[visit.op].from, visit.op), object);
+      const std::uint32_t slot = std::min(position(begin, object), position(op, object));
       if (clusters.empty() || gap_ns(clusters.back().slots.to, slot) > round_trip) {
         clusters.push_back({at, 0, {slot, end}});
       }

@@ -25,7 +25,7 @@ simulate::Schedule schedule_sentinel(const simulate::Workload& workload, const t
   double best_ns = 0;
   for (const double slices : kSlicesOfCapacity) {
     const double slice = std::max(capacity / slices, kSmallestSlice);
-    const Grid grid(op_ns);
+    const Grid grid(op_ns, simulate::lapses(workload, op_ns));
     const Parts parts = make_parts(workload, machine, grid, static_cast<std::uint64_t>(slice));
     const Chosen chosen = search(workload, machine, grid, parts, {.capacity = capacity});
     simulate::Schedule schedule = schedule_of(workload, grid, parts, chosen, capacity);

@@ -54,6 +54,8 @@ class Run {
         alive_(workload.objects.size(), 0),
         births_(workload.ops.size() + 1),
         deaths_(workload.ops.size() + 1),
+        begins_(workload.ops.size()),
+        seen_(workload.uses.size(), kNotSeen),
         pieces_(workload.objects.size()),
         by_due_(schedule.moves.size()) {
     claimed_ = schedule.pool;
@@ -66,6 +68,9 @@ class Run {
       if (object.resident) continue;
       births_[object.birth_op].push_back(i);
       deaths_[object.death_op].push_back(i);
+    }
+    for (std::uint32_t op = 0; op < workload.ops.size(); ++op) {
+      if (workload.ops[op].uses > 0 && workload.ops[op].from < op) begins_[workload.ops[op].from].push_back(op);
     }
     step_ns_ = all_slow_ns(workload, machine);
     for (std::uint32_t i = 0; i < by_due_.size(); ++i) by_due_[i] = i;
@@ -88,6 +93,7 @@ class Run {
  private:
   static constexpr std::size_t kFast = 0, kSlow = 1;
   static constexpr double kTick = 1.0 / 512;  // of the iteration: the lanes are looked at that often at least
+  static constexpr float kNotSeen = -1;
 
   void iterate() {
     std::size_t next = 0;
@@ -98,7 +104,10 @@ class Run {
         post(static_cast<std::uint32_t>(next));
       for (; due < by_due_.size() && schedule_.moves[by_due_[due]].due <= op; ++due) look_at(by_due_[due]);
       for (const std::uint32_t object : births_[op]) give_birth(object);
-      if (op < count) run(workload_.ops[op]);
+      if (op < count) {
+        for (const std::uint32_t begun : begins_[op]) see(workload_.ops[begun]);
+        run(workload_.ops[op]);
+      }
       for (const std::uint32_t object : deaths_[op]) bury(object);
     }
     pass(workload_.rest_ns);
@@ -191,7 +200,30 @@ class Run {
     }
   }
 
+  // The op begins, and others end before it does: what is there of its operands counts as it lies now.
+  void see(const Op& op) {
+    for (std::uint32_t i = op.first_use; i < op.first_use + op.uses; ++i) {
+      const std::uint32_t object = workload_.uses[i].object;
+      seen_[i] = alive_[object] != 0 ? slow_[object] : kNotSeen;
+    }
+  }
+
+  void exchange(std::uint32_t use) {
+    if (seen_[use] != kNotSeen) std::swap(seen_[use], slow_[workload_.uses[use].object]);
+  }
+
   void run(const Op& op) {
+    // What was seen stands in the place of what is so now.
+    for (std::uint32_t i = 0; i < op.uses; ++i) exchange(op.first_use + i);
+    const double lapse = op.lapse_ns(weigh(op));
+    if (watcher_ != nullptr) {
+      watcher_->ran(static_cast<std::uint32_t>(&op - workload_.ops.data()), now_, now_ + lapse, slow_);
+    }
+    for (std::uint32_t i = op.uses; i > 0; --i) exchange(op.first_use + i - 1);
+    pass(lapse);
+  }
+
+  double weigh(const Op& op) {
     const double traffic = traffic_ns(workload_, machine_, op, slow_);
     double ns = op_ns(workload_, machine_, op, slow_);
     if (traffic >= op.self_ns) {
@@ -201,10 +233,7 @@ class Run {
       const Use& use = workload_.uses[op.first_use + i];
       outcome_.slow_bytes += (use.read + use.write) * static_cast<double>(slow_[use.object]);
     }
-    if (watcher_ != nullptr) {
-      watcher_->ran(static_cast<std::uint32_t>(&op - workload_.ops.data()), now_, now_ + ns, slow_);
-    }
-    pass(ns);
+    return ns;
   }
 
   bool pending(std::uint32_t index) const {
@@ -245,6 +274,8 @@ class Run {
   std::vector<std::uint8_t> alive_;                 // by object
   std::vector<std::vector<std::uint32_t>> births_;  // objects, by op
   std::vector<std::vector<std::uint32_t>> deaths_;
+  std::vector<std::vector<std::uint32_t>> begins_;  // ops that run others inside and use something, by Op::from
+  std::vector<float> seen_;                         // by use: the slow share as its op began, or kNotSeen
   std::vector<std::vector<std::uint32_t>> pieces_;  // by object
   std::vector<std::uint32_t> by_due_;               // moves
   Lane lanes_[2];
@@ -278,7 +309,7 @@ Outcome simulate(const Workload& workload, const tier::Machine& machine, const S
 Outcome simulate(const Workload& workload, const tier::Machine& machine, std::span<const float> slow) {
   Outcome outcome;
   outcome.step_ns = workload.rest_ns;
-  for (const Op& op : workload.ops) outcome.step_ns += op_ns(workload, machine, op, slow);
+  for (const Op& op : workload.ops) outcome.step_ns += op.lapse_ns(op_ns(workload, machine, op, slow));
   for (const Use& use : workload.uses)
     outcome.slow_bytes += (use.read + use.write) * static_cast<double>(slow[use.object]);
   outcome.fast_peak = peak_of(workload, slow);

@@ -2,7 +2,7 @@
 //
 // An event model. The compute lane runs the ops one after the other; an op takes max(its own time, the time of its
 // traffic at the tiers' bandwidths), the roofline that the emulated backend charges too (tier/charge.h), or what was
-// measured of it (op_cost.h). One copy lane
+// measured of it (op_cost.h). Operands count where they lie as the op begins, or as they are born. One copy lane
 // per direction carries the moves in the order in which they are asked for, at the machine's move bandwidth; a fetch
 // waits until what leaves has made room. An operand that has not arrived is used where it is. Moves under way make ops
 // that are bound by memory longer by the machine's `interference`.

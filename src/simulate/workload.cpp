@@ -145,22 +145,63 @@ class Maker {
       add_scratch(i, uses);
       for (const profile::Access& access : profile_.tensors[i].accesses) add_use(i, access, uses);
     }
+    const std::vector<Lead> leads = time_leads();
     const auto profiled = static_cast<double>(profile_.duration_ns);
     // A profiled iteration takes longer than the others; its ops are taken to do so alike.
     const double factor = options_.step_ns > 0 && profiled > 0 ? options_.step_ns / profiled : 1;
     double busy = 0;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const auto self = static_cast<double>(profile_.ops[order_[i]].self_ns);
-      busy += self;
       Op op;
       op.of = order_[i];
       op.self_ns = self * factor;
+      op.lead_ns = leads[i].ns * factor;
+      op.spent_ns = std::min(leads[i].spent_ns, self) * factor;
+      op.from = leads[i].from;
+      busy += op.lapse_ns(op.self_ns);
       op.first_use = static_cast<std::uint32_t>(workload_.uses.size());
       op.uses = static_cast<std::uint32_t>(uses[i].size());
       workload_.ops.push_back(op);
       workload_.uses.insert(workload_.uses.end(), uses[i].begin(), uses[i].end());
     }
-    workload_.rest_ns = std::max(0.0, profiled - busy) * factor;
+    workload_.rest_ns = std::max(0.0, profiled * factor - busy);
+  }
+
+  // Of an op, as Op has it; by place.
+  struct Lead {
+    double ns = 0, spent_ns = 0;
+    std::uint32_t from = 0;
+  };
+
+  // Goes through the begins and ends of the ops in order of time.
+  std::vector<Lead> time_leads() const {
+    std::vector<Lead> leads(order_.size());
+    std::vector<std::uint32_t> open;   // places, the innermost last
+    std::vector<std::uint32_t> begun;  // since the last end
+    std::uint64_t last_ns = 0;         // begin or end
+    double lead_ns = 0;                // since the last end
+    const auto end_innermost = [&] {
+      const std::uint32_t place = open.back();
+      open.pop_back();
+      leads[place].ns = lead_ns;
+      for (const std::uint32_t other : begun) leads[other].from = place;
+      begun.clear();
+      lead_ns = 0;
+      last_ns = std::max(last_ns, profile_.ops[order_[place]].end_ns);
+    };
+    for (std::uint32_t index = 0; index < profile_.ops.size(); ++index) {
+      const profile::Op& op = profile_.ops[index];
+      if (op.thread != 0) continue;
+      while (!open.empty() && order_[open.back()] != op.parent) end_innermost();
+      const double ns = static_cast<double>(op.begin_ns - std::min(op.begin_ns, last_ns));
+      lead_ns += ns;
+      if (!open.empty()) leads[open.back()].spent_ns += ns;
+      last_ns = std::max(last_ns, op.begin_ns);
+      open.push_back(place_of_[index]);
+      begun.push_back(place_of_[index]);
+    }
+    while (!open.empty()) end_innermost();
+    return leads;
   }
 
   // What an op allocates and frees itself it writes and reads. Nobody announces that, and a page fault tells only the
@@ -197,6 +238,13 @@ class Maker {
 };
 
 }  // namespace
+
+std::vector<double> lapses(const Workload& workload, const std::vector<double>& op_ns) {
+  std::vector<double> lapses;
+  lapses.reserve(op_ns.size());
+  for (std::size_t op = 0; op < op_ns.size(); ++op) lapses.push_back(workload.ops[op].lapse_ns(op_ns[op]));
+  return lapses;
+}
 
 Workload make_workload(const Profile& profile, const WorkloadOptions& options) {
   return Maker(profile, options).make();

@@ -8,6 +8,7 @@
 // A plain value; making one allocates.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,13 +23,22 @@ struct Use {
   double write = 0;
 };
 
-// In the order in which ops end: one that runs others inside mostly prepares first and computes then.
+// In the order in which ops end, which is the clock of a running program (plan/residency.h). What an op computes before
+// and between those that it runs inside passes as their lead.
 struct Op {
+  static constexpr std::uint32_t kItself = 0xffffffffu;
+
   double self_ns = 0;           // with everything in the host's memory
   std::uint32_t first_use = 0;  // into Workload::uses, in order of ops
   std::uint32_t uses = 0;
   std::uint32_t of = 0;               // index into Profile::ops
   std::uint32_t cost = kNotMeasured;  // index into Workload::costs
+  std::uint32_t from = kItself;       // the first op that ends after it has begun
+  double lead_ns = 0;                 // from the end of the op before it to its begin: of ops around it, and of none
+  double spent_ns = 0;                // of self_ns, in leads of ops inside it
+
+  // Between the last end and its own, if it takes `ns` by itself.
+  double lapse_ns(double ns) const { return lead_ns + std::max(0.0, ns - spent_ns); }
 };
 
 // Alive while the clock of births and deaths (Workload::period places) is in [from, to).
@@ -53,8 +63,18 @@ struct Workload {
   std::vector<OpCost> costs;    // of ops that have been measured (src/costs)
   std::uint32_t period = 0;
   std::vector<std::uint32_t> entry_ops;  // of each entry that a plan has (plan/plan.h): its birth_op
-  double rest_ns = 0;                    // of the iteration, outside all ops
+  double rest_ns = 0;                    // of the iteration, after the last op
+
+  // Outside all ops: between them, and after the last.
+  double outside_ns() const {
+    double ns = rest_ns;
+    for (const Op& op : ops) ns += op.lead_ns - op.spent_ns;
+    return ns;
+  }
 };
+
+// Between the ends of the ops, if each takes `op_ns` by itself.
+std::vector<double> lapses(const Workload& workload, const std::vector<double>& op_ns);
 
 struct WorkloadOptions {
   std::uint64_t min_bytes = 16384;

@@ -84,6 +84,46 @@ TEST(Workload, OpsComeInTheOrderOfTheirEnds) {
   EXPECT_EQ(workload.entry_ops, (std::vector<std::uint32_t>{0, 1}));
 }
 
+// An op computes before the one that it runs inside begins, and after it has ended.
+Script nested() {
+  Script script;
+  script.live(1, kBig).begin("before").end("before");
+  script.begin("outer").operand(1, HEARTH_ACCESS_READ, kBig).begin("inner").end("inner").end("outer");
+  script.begin("next").end("next");
+  return script;
+}
+
+constexpr double kMs = 1e6;
+
+profile::Profile at_times(const Script& script, const std::vector<std::uint64_t>& ms) {
+  std::vector<hearth_event> events = script.events();
+  EXPECT_EQ(events.size(), ms.size());
+  for (std::size_t i = 0; i < events.size(); ++i) events[i].time_ns = ms[i] * 1'000'000;
+  events[0].flags = HEARTH_EVENT_FLAG_OWN_PAGES;
+  return profile::build(events, script.names());
+}
+
+TEST(Workload, WhatOpsComputeBeforeThoseInsideThemIsTheLeadOfThese) {
+  // The weight, before, outer, its operand, inner, the end of outer, next.
+  const profile::Profile profile = at_times(nested(), {0, 0, 100, 200, 200, 600, 650, 700, 800, 900});
+  const Workload workload = make_workload(profile, {});
+  ASSERT_EQ(workload.ops.size(), 4u);
+  const auto expect = [&](std::size_t op, double self, double lead, double spent, std::uint32_t from) {
+    EXPECT_EQ(workload.ops[op].self_ns, self * kMs) << op;
+    EXPECT_EQ(workload.ops[op].lead_ns, lead * kMs) << op;
+    EXPECT_EQ(workload.ops[op].spent_ns, spent * kMs) << op;
+    EXPECT_EQ(workload.ops[op].from, from) << op;
+  };
+  expect(0, 100, 0, 0, 0);         // before
+  expect(1, 50, 100 + 400, 0, 1);  // inner
+  expect(2, 450, 0, 400, 1);       // outer
+  expect(3, 100, 100, 0, 3);       // next
+  EXPECT_EQ(workload.ops[2].lapse_ns(450 * kMs), 50 * kMs);
+  EXPECT_EQ(workload.outside_ns(), 200 * kMs);
+  EXPECT_EQ(workload.rest_ns, 0);
+  EXPECT_EQ(simulate(workload, machine(), std::vector<float>(1, 0.0F)).step_ns, 900 * kMs);
+}
+
 // Nobody announces it, so with HEARTH_PROFILE=ops nothing but its life tells of it; a fault tells of its first write.
 TEST(Workload, WhatAnOpAllocatesAndFreesItWritesAndReadsHoweverItWasSeen) {
   for (const bool faults : {false, true}) {
@@ -102,7 +142,7 @@ TEST(Simulate, EverythingFastTakesTheTimeOfItsTrafficInFastMemory) {
   Workload workload = small();
   for (Op& op : workload.ops) op.self_ns = 0;
   const double expected = kBig / 10.0 + 2 * kBig / 5.0 + 2 * kBig / 10.0;
-  EXPECT_NEAR(all_fast_ns(workload, machine()), workload.rest_ns + expected, 1e-3);
+  EXPECT_NEAR(all_fast_ns(workload, machine()), workload.outside_ns() + expected, 1e-3);
   EXPECT_EQ(simulate(workload, machine(), std::vector<float>(2, 0.0F)).slow_bytes, 0);
 }
 
@@ -113,14 +153,30 @@ TEST(Simulate, SlowOpsTakeTheTimeOfTheirTraffic) {
   const double backward = 2 * kBig / 2e9 * 1e9;
   EXPECT_NEAR(op_ns(workload, machine(), workload.ops[0], slow), forward, 1e-3);
   EXPECT_NEAR(op_ns(workload, machine(), workload.ops[1], slow), backward, 1e-3);
-  EXPECT_NEAR(simulate(workload, machine(), slow).step_ns, workload.rest_ns + forward + backward, 1e-3);
+  EXPECT_NEAR(simulate(workload, machine(), slow).step_ns, workload.outside_ns() + forward + backward, 1e-3);
 }
 
 TEST(Simulate, AnOpThatComputesLongerPaysNothing) {
   Workload workload = small();
   for (Op& op : workload.ops) op.self_ns = 1e9;
   const std::vector<float> slow(2, 1.0F);
-  EXPECT_DOUBLE_EQ(simulate(workload, machine(), slow).step_ns, workload.rest_ns + 2e9);
+  EXPECT_DOUBLE_EQ(simulate(workload, machine(), slow).step_ns, workload.outside_ns() + 2e9);
+}
+
+TEST(Simulate, OperandsCountWhereTheyLieAsTheOpBegins) {
+  // `outer` computes for 400 ms before `inner`: a weight that comes meanwhile comes too late.
+  const Workload workload = make_workload(at_times(nested(), {0, 0, 10, 20, 20, 420, 421, 422, 500, 600}), {});
+  tier::Machine moving = machine();
+  moving.move_to_fast = moving.move_to_slow = 1e9;  // a millisecond
+  Schedule schedule;
+  schedule.pieces = {{.object = 0, .bytes = kBig, .begin = tier::Tier::slow}};
+  const auto slow_bytes = [&](std::uint32_t at) {
+    schedule.moves = {{.piece = 0, .to = tier::Tier::fast, .at = at, .due = 2},
+                      {.piece = 0, .to = tier::Tier::slow, .at = 3, .due = 4}};
+    return simulate(workload, moving, schedule).slow_bytes;
+  };
+  EXPECT_EQ(slow_bytes(0), 0) << "as `before` runs";
+  EXPECT_EQ(slow_bytes(1), kBig) << "as `outer` runs";
 }
 
 TEST(Simulate, StepsAreScaledToAnUnprofiledIteration) {
@@ -128,7 +184,7 @@ TEST(Simulate, StepsAreScaledToAnUnprofiledIteration) {
   script.live(1, kBig).begin("op").operand(1, HEARTH_ACCESS_READ, kBig).end("op");
   const profile::Profile profile = profile_of(script);
   const Workload workload = make_workload(profile, {.step_ns = 5e6});
-  EXPECT_NEAR(workload.rest_ns + workload.ops[0].self_ns, 5e6, 1);
+  EXPECT_NEAR(workload.outside_ns() + workload.ops[0].self_ns, 5e6, 1);
 }
 
 TEST(Simulate, MoreOnTheSlowTierIsNeverQuicker) {
@@ -181,8 +237,6 @@ Schedule all_fast_of(const Workload& workload) {
   }
   return schedule;
 }
-
-constexpr double kMs = 1e6;
 
 TEST(Moves, AnEvictionAndAFetchInTimeCostNothing) {
   const Workload workload = ten();
