@@ -16,7 +16,8 @@ class Maker {
  public:
   Maker(const Workload& workload, const tier::Machine& machine, const Slots& slots, const Items& items,
         const FormulaOptions& options)
-      : machine_(machine),
+      : workload_(workload),
+        machine_(machine),
         slots_(slots),
         items_(items),
         options_(options),
@@ -291,7 +292,7 @@ class Maker {
     }
   }
 
-  // z_k >= the copies beside it: a slot is as long as its ops, or as the copies in either lane.
+  // z_k >= the copies beside it: a slot is as long as its ops with what leads to them, or as the copies in either lane.
   void add_lanes() {
     made_.stretch.assign(slots_.count(), Formula::kNone);
     for (std::uint32_t slot = 0; slot < slots_.count(); ++slot) {
@@ -301,6 +302,7 @@ class Maker {
       Terms beside = {{made_.stretch[slot], -1}};
       double constant = 0;
       for (std::uint32_t op = slots_.first_op(slot); op < slots_.first_op(slot + 1); ++op) {
+        constant += (workload_.ops[op].lead_ns - workload_.ops[op].spent_ns) / made_.ns;
         if (made_.op_time[op] != Formula::kNone) {
           beside.push_back({made_.op_time[op], -1});
           continue;
@@ -326,6 +328,7 @@ class Maker {
     }
   }
 
+  const Workload& workload_;
   const tier::Machine& machine_;
   const Slots& slots_;
   const Items& items_;
