@@ -2,6 +2,7 @@
 
 Every program here must have taken tensors from a plan, as its report tells: one that was never managed proves nothing.
 """
+import functools
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -51,10 +52,16 @@ def finish():
 '''
 
 
+@functools.cache
+def plain_run(script):
+    """Without Hearth; once for each script, whatever settings it is to be compared with."""
+    return run_python(script)
+
+
 def run_both(script, **variables):
     """The plain run, the run under Hearth and its report. Both at once: each has one thread."""
     with ThreadPoolExecutor(1) as other:
-        plain = other.submit(run_python, script)
+        plain = other.submit(plain_run, script)
         done, report = run_with_report(script, **variables)
         return plain.result(), done, report
 

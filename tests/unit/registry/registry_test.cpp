@@ -264,7 +264,7 @@ TEST_F(RegistryTest, AgreesWithAnOrderedMap) {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // whose shadow of the tables counts as resident too
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // whose shadow counts as resident too
 TEST(RegistryFootprint, IsUnderOneMebibyteForAThousandTensors) {
   std::size_t before = os::resident_bytes();
   auto registry = std::make_unique<Registry>();
