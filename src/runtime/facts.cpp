@@ -103,14 +103,14 @@ void take_iterations(report::LiveFacts& live) {
 void take_profile(report::LiveFacts& live) {
   const ProfileRun& run = g.profile;
   live.profiled.present = run.completed > 0;
-  live.profiled.number = run.number;
+  live.profiled.number = run.made.number;
   live.profiled.mode = mode_name(g.knobs.profile);
-  live.profiled.duration_ns = run.duration_ns;
+  live.profiled.duration_ns = run.made.duration_ns;
   live.profiled.median_unprofiled_ns = median_duration();
   live.profiled.fault_ns = run.fault_ns;
   live.profiled.conclude_ns = run.conclude_ns;
-  live.profiled.events = g.log.events().size();
-  live.profiled.dropped_events = g.log.dropped();
+  live.profiled.events = run.made.events;
+  live.profiled.dropped_events = run.made.dropped;
 }
 
 void take_plan(report::LiveFacts& live) {

@@ -149,7 +149,7 @@ void end_profile(const iteration::Closed& closed, std::uint64_t now_ns) {
   if (access::stats().handler_stolen) tell_stolen_handler();
   g.phase.store(Phase::observe, std::memory_order_release);
   if (!as_expected(closed)) return;
-  g.profile.duration_ns = now_ns - g.profile.begin_ns;
+  g.profile.made = {g.profile.number, now_ns - g.profile.begin_ns, g.log.events().size(), g.log.dropped()};
   ++g.profile.completed;
   tell_dropped_events();
   conclude_profile();

@@ -81,10 +81,17 @@ constexpr std::uint32_t kMaxDegradations = 16;
 // nothing ever repeats; HEARTH_PROFILE_AT.
 enum class Chosen : std::uint8_t { alike, alike_in_ops, recurring, regardless, asked };
 
+// The iteration that the report's profile is of. A later one may be open, or was thrown away.
+struct ProfileMade {
+  std::uint64_t number = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t events = 0, dropped = 0;
+};
+
 struct ProfileRun {
   std::uint64_t number = 0;  // iteration
   std::uint64_t begin_ns = 0;
-  std::uint64_t duration_ns = 0;
+  ProfileMade made{};
   std::uint64_t normal_ns = 0;    // of the last two unprofiled iterations before it, the quicker
   std::uint64_t fault_ns = 0;     // measured cost of one protection fault here
   std::uint64_t conclude_ns = 0;  // building the profile and writing the report
