@@ -171,6 +171,7 @@ report::LiveFacts live_facts(const char* because) {
 // No profile at the end: the user asked for one and learns why there is none.
 void explain_missing_profile() {
   if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0 || !g.adapter_attached) return;
+  if (g.profile.attempts > 0 && !g.log_ready) return;  // told when it happened
   if (g.managed.file_followed) return degrade("no profile", "the plan is from a file", "run without HEARTH_PLAN");
   const std::uint64_t closed = g.iteration.load(std::memory_order_relaxed);
   text::Buffer<sizeof(Degradation::cause)> cause;
@@ -178,6 +179,8 @@ void explain_missing_profile() {
     cause << "no iteration was recognised: no optimizer stepped and no period showed";
   } else if (g.knobs.profile_at > closed) {
     cause << "iteration " << g.knobs.profile_at << " (HEARTH_PROFILE_AT) was not reached; " << closed << " were";
+  } else if (g.profile.attempts > (profiling() ? 1 : 0)) {
+    cause << closed << " iterations ended; those that were profiled turned out unlike the ones before them";
   } else {
     cause << "only " << closed
           << " iterations ended; the first that repeats its predecessor is profiled, about the fourth";

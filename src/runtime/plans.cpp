@@ -17,6 +17,9 @@
 namespace hearth::runtime {
 namespace {
 
+// What becomes of a loop without a plan.
+constexpr const char* kHeap = "tensors stay in the heap; nothing else changes";
+
 // Iterations without a plan after which a former one is followed again if it knows a quarter of their shapes,
 constexpr std::uint32_t kWatch = 32;
 // and after which nothing is expected any more.
@@ -53,7 +56,7 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
   }
   if (plan == nullptr) {
     g.heap.keep(arena::Keep::plenty);
-    if (!empty) degrade("plan", why, "tensors stay in the heap; nothing else changes");
+    if (!empty) degrade("plan", why, kHeap);
     log::info("no plan: ", why);
     return false;
   }
@@ -85,7 +88,9 @@ bool plans_wanted() {
 
 void adopt_profile(const iteration::Closed& closed) {
   const profile::Profile* profile = made_profile();
-  if (!plans_wanted() || g.profile.chosen == Chosen::regardless || profile == nullptr) {
+  const bool repeats = g.profile.chosen != Chosen::regardless;
+  if (!plans_wanted() || !repeats || profile == nullptr) {
+    if (plans_wanted() && !repeats) degrade("plan", "the loop's iterations do not repeat: each has other ops", kHeap);
     g.heap.keep(arena::Keep::plenty);
     return;
   }
