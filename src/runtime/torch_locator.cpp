@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <initializer_list>
 #include <string_view>
@@ -147,11 +148,14 @@ int search_object(dl_phdr_info* info, std::size_t, void* out) {
 
 }  // namespace
 
+// The loader's record of it, made as the library was loaded: a relative name in LD_PRELOAD means something else once
+// the program has changed its directory.
 std::string_view own_folder() {
+  static constinit char folder[PATH_MAX];
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&locate_torch), &info) == 0 || info.dli_fname == nullptr) return {};
-  const std::string_view folder = folder_of(info.dli_fname);
-  return folder.empty() ? std::string_view(".") : folder;
+  void* library = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&locate_torch), &info, &library, RTLD_DL_LINKMAP) == 0) return {};
+  return dlinfo(library, RTLD_DI_ORIGIN, folder) == 0 ? std::string_view(folder) : std::string_view{};
 }
 
 TorchFound locate_torch() {

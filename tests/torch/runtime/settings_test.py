@@ -1,7 +1,11 @@
 """Knobs in a real process: silent by default, one line for a mistake, strict on request, off means off."""
+import json
+import os
+import tempfile
 import unittest
+from pathlib import Path
 
-from runs import LIBRARY, run_python, run_with_report
+from runs import LIBRARY, PYTHON, run, run_python, run_with_report
 from training import TRAINING
 
 SCRIPT = TRAINING + "print(train(8))"
@@ -43,6 +47,18 @@ class Settings(unittest.TestCase):
 
     def test_adapter_that_cannot_be_opened(self):
         self.assertIn("adapter", self.check(1, HEARTH_ADAPTER="/nowhere/adapter.so").lower())
+
+    def test_a_relative_name_and_a_program_that_changes_its_directory(self):
+        script = "import os\nos.chdir('/')\n" + SCRIPT
+        folder, name = os.path.split(LIBRARY)
+        with tempfile.TemporaryDirectory() as place:
+            program, report = Path(place) / "program.py", Path(place) / "report.json"
+            program.write_text(script)
+            done = run(["sh", "-c", f"cd '{folder}' && LD_PRELOAD=./{name} exec '{PYTHON}' '{program}'"],
+                       HEARTH_REPORT=report)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, self.plain.stdout, ""))
+            adapter = json.loads(report.read_text())["process"]["adapter"]["file"]
+            self.assertEqual(os.path.dirname(os.path.realpath(adapter)), os.path.realpath(folder))
 
     def test_every_mode(self):
         for mode in ("off", "ops", "faults", "pages"):
