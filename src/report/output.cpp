@@ -50,6 +50,11 @@ bool exists(const std::string& path) {
   return lstat(path.c_str(), &status) == 0;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -129,6 +134,7 @@ Result<Chosen> choose_path(const std::string& pattern, const PathInputs& inputs)
   if (asked.size() > Output::kLongestPath) return Error{"the path is too long; name a shorter one"};
   if (asked.empty() || asked.back() == '/') return Error{"\"" + asked + "\" names no file"};
   if (is_device(asked.c_str())) return Chosen{asked, false};
+  if (is_directory(asked)) return Error{asked + " is a directory; name a file in it"};
   if (const std::string problem = directory_problem(directory_of(asked)); !problem.empty()) return Error{problem};
   for (std::uint32_t n = 0; n <= kMaxNumber; ++n) {
     std::string path = numbered_path(asked, n);

@@ -97,6 +97,7 @@ TEST_F(Files, TheFirstFreeNameIsChosen) {
 TEST_F(Files, WhatCannotWorkIsToldAtOnce) {
   EXPECT_THAT(choose_path(directory + "/none/r.json", {}).error(), HasSubstr("does not exist; create it"));
   EXPECT_THAT(choose_path(directory + "/", {}).error(), HasSubstr("names no file"));
+  EXPECT_THAT(choose_path(directory, {}).error(), HasSubstr("is a directory"));
   EXPECT_THAT(choose_path(std::string(5000, 'x'), {}).error(), HasSubstr("too long"));
   touch(path);
   EXPECT_THAT(choose_path(path + "/r.json", {}).error(), HasSubstr("is not a directory"));
