@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -121,5 +122,10 @@
 #define HEARTH_PLAIN_ORIGINALS(X)                                                                                      \
   X(void, _exit, (int status), (status))                                                                               \
   X(int, pthread_create, (pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument),   \
-    (thread, attributes, run, argument))
+    (thread, attributes, run, argument))                                                                               \
+  X(int, setrlimit, (int resource, const rlimit* limit), (resource, limit))                                            \
+  X(int, setrlimit64, (int resource, const rlimit64* limit), (resource, limit))                                        \
+  X(int, prlimit, (pid_t pid, int resource, const rlimit* limit, rlimit* former), (pid, resource, limit, former))      \
+  X(int, prlimit64, (pid_t pid, int resource, const rlimit64* limit, rlimit64* former),                                \
+    (pid, resource, limit, former))
 // clang-format on

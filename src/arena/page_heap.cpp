@@ -36,14 +36,14 @@ bool PageHeap::init(std::size_t bytes, std::uint64_t hold_ns) {
     if (table != nullptr && os::commit(table, table_bytes) == 0) {
       os::advise_small(table, table_bytes);
       page_shift_ = static_cast<unsigned>(std::bit_width(page)) - 1;
-      total_pages_ = static_cast<std::uint32_t>(bytes >> page_shift_);
+      total_pages_.store(static_cast<std::uint32_t>(bytes >> page_shift_), std::memory_order_relaxed);
       chunk_pages_ = static_cast<std::uint32_t>((kChunkBytes < bytes / 16 ? kChunkBytes : bytes / 16) >> page_shift_);
       floor_pages_ = kFloorBytes >> page_shift_;
       frugal_floor_pages_ = kFrugalFloorBytes >> page_shift_;
       hold_ns_ = hold_ns;
       window_start_ns_.store(os::monotonic_ns(), std::memory_order_relaxed);
       base_ = number(range);
-      reserved_ = bytes;
+      reserved_.store(bytes, std::memory_order_relaxed);
       blocks_ = static_cast<Block*>(table);
       return true;
     }
@@ -51,6 +51,30 @@ bool PageHeap::init(std::size_t bytes, std::uint64_t hold_ns) {
     if (range != nullptr) os::unmap(range, bytes);
   }
   return false;
+}
+
+void PageHeap::fit_into(std::size_t address_space) {
+  std::uint32_t before = total_pages_.load(std::memory_order_relaxed);
+  std::uint64_t frontier = frontier_.load(std::memory_order_relaxed);
+  std::size_t unused = (before - frontier) << page_shift_;
+  std::size_t used = os::address_space_used();
+  std::size_t needed = used > unused ? used - unused : 0;
+  std::size_t kept = address_space > needed ? (address_space - needed) / 2 : 0;
+  if (kept >= unused) {
+    return;
+  }
+  auto after = static_cast<std::uint32_t>(frontier + (kept >> page_shift_));
+  if (!total_pages_.compare_exchange_strong(before, after, std::memory_order_seq_cst)) {
+    return;
+  }
+  std::uint64_t end = frontier_.load(std::memory_order_seq_cst);
+  end = end > after ? end : after;
+  std::size_t bytes = end << page_shift_;
+  std::size_t former = reserved_.exchange(bytes, std::memory_order_relaxed);
+  os::unmap(address_of(static_cast<std::uint32_t>(end)), former - bytes);
+  std::uintptr_t page = os::page_size();
+  std::uintptr_t table = (number(blocks_ + end) + page - 1) & ~(page - 1);
+  os::unmap(reinterpret_cast<void*>(table), number(blocks_ + before) - table);
 }
 
 std::uint32_t PageHeap::page_of(const void* pointer) const {
@@ -62,7 +86,7 @@ void* PageHeap::address_of(std::uint32_t page) const {
 }
 
 void* PageHeap::allocate(std::size_t bytes) {
-  if (bytes - 1 >= reserved_) [[unlikely]] {  // also 0 bytes, and before init
+  if (bytes - 1 >= reserved()) [[unlikely]] {  // also 0 bytes, and before init
     refused_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
@@ -99,7 +123,7 @@ void* PageHeap::hand_out(std::uint32_t page) {
     page = take_returned(larger);
   }
   std::uint64_t rounded = size_class::pages_of(size_class);
-  if (page == kNoBlock && rounded <= total_pages_) {
+  if (page == kNoBlock && rounded <= total_pages_.load(std::memory_order_relaxed)) {
     page = take_fresh(static_cast<std::uint32_t>(rounded));
   }
   if (page == kNoBlock) {
@@ -172,16 +196,19 @@ std::uint32_t PageHeap::take_fresh(std::uint32_t pages) {
 std::uint32_t PageHeap::claim(std::uint32_t pages) {
   std::uint64_t frontier = frontier_.load(std::memory_order_relaxed);
   do {
-    if (frontier + pages > total_pages_) {
+    if (frontier + pages > total_pages_.load(std::memory_order_relaxed)) {
       return kNoBlock;
     }
-  } while (!frontier_.compare_exchange_weak(frontier, frontier + pages, std::memory_order_acq_rel));
+  } while (!frontier_.compare_exchange_weak(frontier, frontier + pages, std::memory_order_seq_cst));
   auto page = static_cast<std::uint32_t>(frontier);
-  if (os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0) {
+  // fit_into() lowers the end first and looks at the frontier then: either it sees this claim, or this sees the new
+  // end.
+  if (frontier + pages <= total_pages_.load(std::memory_order_seq_cst) &&
+      os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0) {
     return page;
   }
-  // RLIMIT_DATA or strict overcommit. Undo, unless another thread has gone on from here; then the addresses are lost,
-  // and counted as returned, since nothing is resident there.
+  // RLIMIT_DATA, strict overcommit, or the range ends before. Undo, unless another thread has gone on from here; then
+  // the addresses are lost, and counted as returned, since nothing is resident there.
   std::uint64_t mine = frontier + pages;
   if (!frontier_.compare_exchange_strong(mine, frontier, std::memory_order_acq_rel)) {
     returned_pages_.fetch_add(pages, std::memory_order_relaxed);
@@ -352,7 +379,7 @@ void PageHeap::advise_huge(void* pointer, std::size_t bytes) {
 
 HeapStats PageHeap::stats() const {
   std::uint64_t live = live_pages_.load(std::memory_order_relaxed);
-  return {.reserved_bytes = reserved_,
+  return {.reserved_bytes = reserved(),
           .committed_bytes = frontier_.load(std::memory_order_relaxed) << page_shift_,
           .live_bytes = live << page_shift_,
           .cached_bytes = cached_pages(live) << page_shift_,

@@ -51,6 +51,10 @@ class PageHeap {
   // program keeps the rest. False if not even 64 MiB. `hold_ns` 0: the limit looks at present live bytes only.
   bool init(std::size_t bytes, std::uint64_t hold_ns = kHoldNs);
 
+  // The address space is about to be limited to so many bytes: what was never used goes back, but for half of what the
+  // limit leaves.
+  void fit_into(std::size_t address_space);
+
   // The books of which page lies on which tier, where there are two: told of every page given back. Once, before use.
   void keep_books(tier::Pages& books) { books_ = &books; }
 
@@ -60,11 +64,11 @@ class PageHeap {
   void free(void* pointer);
 
   bool owns(const void* pointer) const {  // one compare
-    return reinterpret_cast<std::uintptr_t>(pointer) - base_ < reserved_;
+    return reinterpret_cast<std::uintptr_t>(pointer) - base_ < reserved();
   }
   std::size_t block_bytes(const void* pointer) const;  // page-rounded size of the block starting at pointer
   const void* begin() const { return reinterpret_cast<const void*>(base_); }
-  std::size_t reserved() const { return reserved_; }
+  std::size_t reserved() const { return reserved_.load(std::memory_order_relaxed); }
   const void* end() const;  // of the committed part; grows
   HeapStats stats() const;
 
@@ -102,10 +106,10 @@ class PageHeap {
   void raise_peak(std::uint64_t live);
 
   std::uintptr_t base_ = 0;
-  std::size_t reserved_ = 0;
+  std::atomic<std::size_t> reserved_{0};
   Block* blocks_ = nullptr;  // by page
   tier::Pages* books_ = nullptr;
-  std::uint32_t total_pages_ = 0;
+  std::atomic<std::uint32_t> total_pages_{0};
   std::uint32_t chunk_pages_ = 0;         // what is committed at once
   std::uint64_t floor_pages_ = 0;         // always kept
   std::uint64_t frugal_floor_pages_ = 0;  // unless Keep::plenty: this

@@ -160,9 +160,11 @@ std::size_t address_space_left() {
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return SIZE_MAX;
   }
-  std::size_t used = read_number("/proc/self/statm", 0) * page_size();
+  std::size_t used = address_space_used();
   return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
+
+std::size_t address_space_used() { return read_number("/proc/self/statm", 0) * page_size(); }
 
 std::size_t resident_bytes() { return read_number("/proc/self/statm", 1) * page_size(); }
 

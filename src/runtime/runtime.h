@@ -1,4 +1,4 @@
-// The runtime as the preloaded symbols see it: six entry points, each a screen of code at most.
+// The runtime as the preloaded symbols see it: seven entry points, each a screen of code at most.
 //
 // Thread-safety: all from any thread. allocate/release keep the contract of c10::alloc_cpu/free_cpu; allocate may
 // propagate the exception that PyTorch's own allocator throws (no Hearth state is held across that call).
@@ -23,6 +23,10 @@ struct Skin {
   void (*after_start)();  // once, when tracking has begun: installs signal handlers for reports
 };
 extern const Skin kSkin;
+
+// The program is about to limit its address space to so many bytes: what the heap reserved and does not need goes back.
+// Not with two tiers, whose books are kept by address.
+void limit_address_space(std::size_t bytes);
 
 // PyTorch's c10 function of that mangled name, from the libc10 that is mapped; null if there is none.
 void* torch_function(const char* mangled);

@@ -237,6 +237,10 @@ void start() {
   start_tracking();
 }
 
+void limit_address_space(std::size_t bytes) {
+  if (!g.tiers.on) g.heap.fit_into(bytes);
+}
+
 bool may_guard() {
   const Mode mode = g.mode.load(std::memory_order_acquire);
   if (mode == Mode::forwarding) return false;

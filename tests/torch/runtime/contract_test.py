@@ -2,6 +2,7 @@
 import unittest
 
 from runs import LIBRARY, run_python
+from training import TRAINING
 
 PROBE = '''
 import ctypes, glob, os, torch
@@ -80,6 +81,17 @@ class Contract(unittest.TestCase):
     def test_address_space_limit_leaves_the_program_alone(self):
         self.same("import resource, torch\n"
                   "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n" + PROBE)
+
+    def test_address_space_may_be_limited_at_any_time(self):
+        limit = "import resource\ndef limit(i):\n" \
+                "    if i == AT: resource.HOW(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n" \
+                "    if i > AT: bytearray(300 << 20)\n" \
+                "print(train(30, limit), float(torch.ones(100 << 20).sum()))\n"
+        # Before the profiled iteration, in it, and on the plan.
+        for at, how in ((1, "setrlimit"), (4, "setrlimit"), (20, "setrlimit"), (20, "prlimit")):
+            with self.subTest(at=at, how=how):
+                call = limit.replace("AT", str(at)).replace("HOW(", "HOW(0, " if how == "prlimit" else "HOW(").replace("HOW", how)
+                self.same(TRAINING + call)
 
 
 if __name__ == "__main__":

@@ -340,6 +340,32 @@ TEST(PageHeap, LeavesHalfOfALimitedAddressSpace) {
   });
 }
 
+TEST(PageHeap, GivesUnusedAddressSpaceBackForALimitToCome) {
+  expect_in_child([] {
+    PageHeap heap;
+    bool good = heap.init(1ul << 40);
+    auto* block = static_cast<char*>(heap.allocate(100 * kMiB));
+    if (!good || block == nullptr) return false;
+    std::memset(block, 1, 100 * kMiB);
+    std::size_t reserved = heap.reserved();
+    heap.fit_into(SIZE_MAX);
+    good = heap.reserved() == reserved;
+    rlim_t bytes = process_bytes("VmSize:") - reserved + (4ul << 30);
+    rlimit limit{bytes, bytes};
+    heap.fit_into(bytes);
+    good = good && ::setrlimit(RLIMIT_AS, &limit) == 0 && os::reserve(1ul << 30, kPage) != nullptr;
+    // What went back is not the heap's any more; what stayed serves on, to its end.
+    good = good && !heap.owns(block + heap.reserved()) && block[100 * kMiB - 1] == 1;
+    std::size_t taken = 0;
+    while (auto* next = static_cast<char*>(heap.allocate(64 * kMiB))) {
+      std::memset(next, 2, kPage);
+      taken += 64 * kMiB;
+    }
+    heap.free(block);
+    return good && taken >= 1ul << 30 && taken <= 4ul << 30 && heap.allocate(100 * kMiB) == block;
+  });
+}
+
 TEST(PageHeap, RefusesWhenTheSystemGivesNoMoreMemory) {
   expect_in_child([] {
     PageHeap heap;
