@@ -73,7 +73,8 @@ constexpr const char* kRules = R"(
 - **number**: digits only.
 - **choice**: one of the words, in any case.
 - **path**: `%p` becomes the process id, `%h` the host name, `%%` a percent sign. Use `%p` where several processes run
-  (DataLoader workers, `torchrun`).
+  (DataLoader workers, `torchrun`). A relative one counts from the folder in which the program is at its first tensor,
+  wherever it goes then. The words under Values stand for no file.
 
 Space around a value is ignored. An empty value restores the built-in default.
 
