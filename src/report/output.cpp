@@ -40,9 +40,12 @@ bool write_numbered(char* out, std::size_t size, std::string_view path, std::uin
 }
 
 // A terminal, pipe or /dev/null is written to as it is: there is nothing to replace, and nothing may be made beside it.
+// So is /dev/stdout, which may be a regular file.
 bool is_device(const char* path) {
   struct stat status {};
-  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  if (stat(path, &status) != 0 || S_ISDIR(status.st_mode)) return false;
+  return !S_ISREG(status.st_mode) || std::string_view(path).starts_with("/dev/std") ||
+         std::string_view(path).starts_with("/dev/fd/");
 }
 
 bool exists(const std::string& path) {

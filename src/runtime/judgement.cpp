@@ -32,7 +32,8 @@ constexpr std::uint32_t kScoreLimit = 12;
 constexpr int kAlwaysOff = 1024;
 constexpr int kMostlyOff = 768;
 constexpr int kOffMemory = 32;
-// Blocked again so soon after moving to fresh addresses: it is not a tensor kept now and then.
+// Blocked again so many iterations, for each move there was, after moving to fresh addresses: it is not a tensor kept
+// now and then.
 constexpr std::uint64_t kMoveHelps = 8;
 
 std::uint64_t allocations_seen() {
@@ -108,7 +109,7 @@ Course judge_iteration(bool recurs) {
 void move_or_leave(Course course) {
   Managed& m = g.managed;
   m.score_blocked = 0;
-  const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps;
+  const bool helped = m.moved == 0 || m.iterations - m.moved_at > kMoveHelps * m.moved;
   arena::PackedArena* other = helped ? other_arena() : nullptr;
   if (other == nullptr) {
     if (course == Course::mostly_blocked) leave_managed("its tensors live longer than was profiled");

@@ -171,6 +171,35 @@ print("resident", max(seen[600:650]), max(seen[850:]), file=sys.stderr)
         self.assertLess(end - before, plain_end - plain_before + 8 * 1024)  # PyTorch itself keeps something per length
         self.assertGreater(report["plan"]["lost"], 100, report["plan"])
 
+    def test_loops_of_varying_length_inside(self):
+        # As in equilibrium models: each iteration finds some of its places taken, at whatever addresses. The plan does not
+        # go on looking for better ones.
+        report = self.check('''
+w, u, head = nn.Linear(64, 64), nn.Linear(64, 64), nn.Linear(64, 10)
+optimizer = torch.optim.Adam([*w.parameters(), *u.parameters(), *head.parameters()], 1e-3)
+def fixed_point(f, x, steps):
+    for _ in range(steps if i < 10 else steps + dice.choice((0, 0, 1, 2))):
+        x = f(x)
+    return x
+for i in range(250):
+    x, y = batch()
+    f = lambda z: torch.tanh(w(z) + u(x))
+    with torch.no_grad(): z = fixed_point(f, torch.zeros(128, 64), 8)
+    z = f(z)
+    at = z.detach().requires_grad_()
+    f_at = f(at)
+    z.register_hook(lambda g: fixed_point(lambda v: torch.autograd.grad(f_at, at, v, retain_graph=True)[0] + g, g, 6))
+    loss = F.cross_entropy(head(z), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    numbers.append(loss.item())
+finish()
+''', state=None)
+        plan = report["plan"]
+        self.assertGreater(plan["iterations_off"], plan["iterations"] / 3, "or this shows nothing")
+        self.assertLessEqual(plan["moved"], 11, plan)
+
 
 class Loops(Managed):
     def test_gradient_accumulation(self):

@@ -145,6 +145,15 @@ TEST_F(Files, ErrorsAreErrnoValuesAndLeaveNothing) {
 TEST_F(Files, DevicesAreWrittenToAsTheyAre) {
   EXPECT_EQ(choose_path("/dev/null", {})->path, "/dev/null");
   Output output;
+  const int former = dup(STDOUT_FILENO);
+  ASSERT_GE(dup2(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), STDOUT_FILENO), 0);
+  EXPECT_EQ(choose_path("/dev/stdout", {})->path, "/dev/stdout") << "a redirected one is no file that is in the way";
+  ASSERT_TRUE(output.set_path("/dev/stdout"));
+  const int published = output.publish(prepared, facts.live);
+  dup2(former, STDOUT_FILENO);
+  close(former);
+  EXPECT_EQ(published, 0);
+  EXPECT_FALSE(nlohmann::json::parse(test::contents(path), nullptr, false).is_discarded());
   ASSERT_TRUE(output.set_path("/dev/full"));
   EXPECT_EQ(output.publish(prepared, facts.live), ENOSPC);
   const std::string fifo = directory + "/fifo";
