@@ -40,8 +40,7 @@ Access merge(std::vector<Use>::const_iterator begin, std::vector<Use>::const_ite
 }
 
 // An announcement is covered if it left no fault or sample of its own and a nested op uses the tensor as well: `linear`
-// lists what `addmm`, inside it, will touch. With a touch of its own it may be all of the tensor, or a few rows of it,
-// as where embedding_dense_backward has filled it with zeros by then.
+// lists what `addmm`, inside it, will touch.
 void mark_covered(std::vector<Access>& accesses, const OpTree& tree, std::vector<Access*>& scratch) {
   scratch.clear();
   for (Access& access : accesses) {
@@ -51,7 +50,7 @@ void mark_covered(std::vector<Access>& accesses, const OpTree& tree, std::vector
             [&](const Access* a, const Access* b) { return tree.number(a->op) < tree.number(b->op); });
   for (std::size_t i = 0; i + 1 < scratch.size(); ++i) {
     const bool own = scratch[i]->faults > 0 || scratch[i]->samples > 0;
-    if (tree.contains(scratch[i]->op, scratch[i + 1]->op)) scratch[i]->flags |= own ? kHandedOn : kCovered;
+    if (!own && tree.contains(scratch[i]->op, scratch[i + 1]->op)) scratch[i]->flags |= kCovered;
   }
 }
 

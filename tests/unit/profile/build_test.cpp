@@ -130,8 +130,7 @@ TEST(Build, AnOuterAnnouncementIsCoveredUnlessItTouchesItself) {
   EXPECT_EQ(tensor(profile, 1).accesses[0].flags, kCovered);
   EXPECT_EQ(tensor(profile, 1).accesses[1].flags, 0);
   EXPECT_EQ(tensor(profile, 1).accesses[2].flags, 0);
-  EXPECT_EQ(tensor(profile, 2).accesses[0].flags, kHandedOn);
-  EXPECT_EQ(tensor(profile, 2).accesses[1].flags, 0);
+  EXPECT_EQ(tensor(profile, 2).accesses[0].flags, 0);
 }
 
 TEST(Build, BackwardOpsBelongToTheirForwardOpsModule) {
