@@ -161,7 +161,7 @@ class Maker {
     for (const Use1& use : uses) {
       const std::uint32_t last = position(within_life(use.visit.op, object), object);
       const std::uint32_t begin =
-          position(within_life(std::min(workload_.ops[use.visit.op].from, use.visit.op), object), object);
+          position(within_life(workload_.ops[use.visit.op].begins_in(use.visit.op), object), object);
       const std::uint32_t slot = std::min(begin, last);
       if (item.clusters.empty() || apart(item, item.clusters.back().slots.to, slot)) {
         item.clusters.push_back({{slot, slot + 1}, false, {}});

@@ -16,21 +16,22 @@ using policy::Range;
 class Slots {
  public:
   Slots() = default;
-  // About `most` of them, each op one of its own if there are no more than that. `op_ns`: simulate::lapses.
-  Slots(const std::vector<double>& op_ns, std::uint32_t most) {
+  // About `most` of them, each op one of its own if there are no more than that. `lapses`: of the ops
+  // (simulate::lapses).
+  Slots(const std::vector<double>& lapses, std::uint32_t most) {
     double total = 0;
-    for (const double ns : op_ns) total += ns;
-    const double wanted = op_ns.size() <= most ? 0 : total / most;
-    for (std::uint32_t op = 0; op < op_ns.size(); ++op) {
-      if (op == 0 || ns_.back() + op_ns[op] > wanted) {
+    for (const double ns : lapses) total += ns;
+    const double wanted = lapses.size() <= most ? 0 : total / most;
+    for (std::uint32_t op = 0; op < lapses.size(); ++op) {
+      if (op == 0 || ns_.back() + lapses[op] > wanted) {
         first_op_.push_back(op);
         ns_.push_back(0);
       }
-      ns_.back() += op_ns[op];
+      ns_.back() += lapses[op];
       slot_of_.push_back(count() - 1);
     }
     slot_of_.push_back(count());
-    first_op_.push_back(static_cast<std::uint32_t>(op_ns.size()));
+    first_op_.push_back(static_cast<std::uint32_t>(lapses.size()));
     begin_ns_.assign(ns_.size() + 1, 0);
     for (std::size_t s = 0; s < ns_.size(); ++s) begin_ns_[s + 1] = begin_ns_[s] + ns_[s];
   }

@@ -100,7 +100,6 @@ void add_trace(CLI::App& app) {
       dump(*trace);
     else
       summary(*trace, options->file);
-    if (std::fflush(stdout) != 0) fail(kFailed, "cannot write to standard output");
   });
 }
 

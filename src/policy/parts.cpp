@@ -99,7 +99,7 @@ class Maker {
       parts_.visits.push_back({visit.op, visit.more_ns * part.share, visit.writes});
       const std::uint32_t op = within_life(visit.op, object);
       const std::uint32_t end = position(op, object) + std::max(length(op), 1u);
-      const std::uint32_t begin = within_life(std::min(workload_.ops[visit.op].from, visit.op), object);
+      const std::uint32_t begin = within_life(workload_.ops[visit.op].begins_in(visit.op), object);
       const std::uint32_t slot = std::min(position(begin, object), position(op, object));
       if (clusters.empty() || gap_ns(clusters.back().slots.to, slot) > round_trip) {
         clusters.push_back({at, 0, {slot, end}});

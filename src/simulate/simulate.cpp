@@ -70,7 +70,8 @@ class Run {
       deaths_[object.death_op].push_back(i);
     }
     for (std::uint32_t op = 0; op < workload.ops.size(); ++op) {
-      if (workload.ops[op].uses > 0 && workload.ops[op].from < op) begins_[workload.ops[op].from].push_back(op);
+      const std::uint32_t first = workload.ops[op].begins_in(op);
+      if (workload.ops[op].uses > 0 && first < op) begins_[first].push_back(op);
     }
     step_ns_ = all_slow_ns(workload, machine);
     for (std::uint32_t i = 0; i < by_due_.size(); ++i) by_due_[i] = i;

@@ -37,6 +37,8 @@ struct Op {
   double lead_ns = 0;                 // from the end of the op before it to its begin: of ops around it, and of none
   double spent_ns = 0;                // of self_ns, in leads of ops inside it
 
+  // The first op that ends after it has begun; `place` is its own.
+  std::uint32_t begins_in(std::uint32_t place) const { return std::min(from, place); }
   // Between the last end and its own, if it takes `ns` by itself.
   double lapse_ns(double ns) const { return lead_ns + std::max(0.0, ns - spent_ns); }
 };
