@@ -96,11 +96,17 @@ std::uint32_t Builder::open_op(std::uint16_t number) const {
   return number < threads_.size() && !threads_[number].ops.empty() ? threads_[number].ops.back() : kOutside;
 }
 
+// Samples are collected where an op ends, which may have begun after them.
 std::uint32_t Builder::touching_op(const hearth_event& event, std::uint8_t& flags) const {
-  const std::uint32_t own = open_op(event.thread);
-  if (own != kOutside || event.thread == 0) return own;
-  flags |= kOtherThread;
-  return open_op(0);
+  std::uint32_t op = open_op(event.thread);
+  if (op == kOutside && event.thread != 0) {
+    flags |= kOtherThread;
+    op = open_op(0);
+  }
+  while (op != kOutside && op != kNone && first_ns_ + profile_.ops[op].begin_ns > event.time_ns) {
+    op = profile_.ops[op].parent;
+  }
+  return op != kNone ? op : kOutside;
 }
 
 void Builder::add(const hearth_event& event) {

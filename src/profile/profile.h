@@ -45,6 +45,7 @@ struct Op {
 constexpr std::uint8_t kPartialView = 1;  // every operand of the pair spanned less than its storage
 constexpr std::uint8_t kOtherThread = 2;  // a fault came from a thread that had no op of its own (OpenMP worker)
 constexpr std::uint8_t kCovered = 4;      // announced here, but it is a nested op that touches: not a touch of its own
+constexpr std::uint8_t kHandedOn = 8;     // touched here too, in part or in full; a nested op announces it as well
 
 // One tensor's use by one op; several operands or faults of the same pair are merged.
 struct Access {

@@ -40,7 +40,8 @@ Access merge(std::vector<Use>::const_iterator begin, std::vector<Use>::const_ite
 }
 
 // An announcement is covered if it left no fault or sample of its own and a nested op uses the tensor as well: `linear`
-// lists what `addmm`, inside it, will touch.
+// lists what `addmm`, inside it, will touch. With a touch of its own it may be all of the tensor, or a few rows of it,
+// as where embedding_dense_backward has filled it with zeros by then: it is handed on if a nested op announces it too.
 void mark_covered(std::vector<Access>& accesses, const OpTree& tree, std::vector<Access*>& scratch) {
   scratch.clear();
   for (Access& access : accesses) {
@@ -48,9 +49,13 @@ void mark_covered(std::vector<Access>& accesses, const OpTree& tree, std::vector
   }
   std::sort(scratch.begin(), scratch.end(),
             [&](const Access* a, const Access* b) { return tree.number(a->op) < tree.number(b->op); });
-  for (std::size_t i = 0; i + 1 < scratch.size(); ++i) {
-    const bool own = scratch[i]->faults > 0 || scratch[i]->samples > 0;
-    if (!own && tree.contains(scratch[i]->op, scratch[i + 1]->op)) scratch[i]->flags |= kCovered;
+  const Access* announced = nullptr;  // the next op that does
+  for (std::size_t i = scratch.size(); i-- > 0;) {
+    Access& outer = *scratch[i];
+    const bool own = outer.faults > 0 || outer.samples > 0;
+    if (!own && i + 1 < scratch.size() && tree.contains(outer.op, scratch[i + 1]->op)) outer.flags |= kCovered;
+    if (own && announced != nullptr && tree.contains(outer.op, announced->op)) outer.flags |= kHandedOn;
+    if (outer.operands > 0) announced = &outer;
   }
 }
 

@@ -214,7 +214,8 @@ class Maker {
   }
 
   void add_use(std::uint32_t index, const profile::Access& access, std::vector<std::vector<Use>>& uses) {
-    const bool covered = (access.flags & profile::kCovered) != 0;
+    // The emulated backend charges what is handed on to the nested op alone, too (runtime/charges.h).
+    const bool covered = (access.flags & (profile::kCovered | profile::kHandedOn)) != 0;
     if (profile_.tensors[index].scratch && access.op == profile_.tensors[index].born) return;  // add_scratch() has it
     if (access.op >= place_of_.size() || covered || place_of_[access.op] == kNoObject) return;
     const Tensor& tensor = profile_.tensors[index];

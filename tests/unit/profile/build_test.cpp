@@ -103,6 +103,16 @@ TEST(Build, FaultsGoToTheThreadsOwnOpElseToTheMainThreads) {
   EXPECT_EQ(accesses[2].op, kOutside);
 }
 
+TEST(Build, SamplesBelongToTheOpThatWasOpenAtTheirTime) {
+  Script script;
+  script.live(1, 8192).live(2, 8192).live(3, 8192).begin("outer").begin("inner");
+  script.sample(1).sample(2, 3).sample(3, 5).end("inner").end("outer");
+  const Profile profile = script.build();
+  EXPECT_EQ(profile.names[profile.ops[tensor(profile, 1).accesses[0].op].name], "inner");
+  EXPECT_EQ(profile.names[profile.ops[tensor(profile, 2).accesses[0].op].name], "outer");
+  EXPECT_EQ(tensor(profile, 3).accesses[0].op, kOutside);
+}
+
 TEST(Build, UsesOfOnePairAreMerged) {
   Script script;
   script.live(1, 8192).begin("a");
@@ -130,7 +140,15 @@ TEST(Build, AnOuterAnnouncementIsCoveredUnlessItTouchesItself) {
   EXPECT_EQ(tensor(profile, 1).accesses[0].flags, kCovered);
   EXPECT_EQ(tensor(profile, 1).accesses[1].flags, 0);
   EXPECT_EQ(tensor(profile, 1).accesses[2].flags, 0);
-  EXPECT_EQ(tensor(profile, 2).accesses[0].flags, 0);
+  EXPECT_EQ(tensor(profile, 2).accesses[0].flags, kHandedOn);
+  EXPECT_EQ(tensor(profile, 2).accesses[1].flags, 0);
+}
+
+TEST(Build, WhatANestedOpTouchesUnannouncedIsNotHandedOn) {
+  Script script;
+  script.live(1, 64).begin("outer").operand(1, HEARTH_ACCESS_READ, 64).fault(1, HEARTH_ACCESS_READ);
+  script.begin("inner").sample(1).end("inner").end("outer");
+  EXPECT_EQ(tensor(script.build(), 1).accesses[0].flags, 0);
 }
 
 TEST(Build, BackwardOpsBelongToTheirForwardOpsModule) {

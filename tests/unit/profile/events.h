@@ -37,6 +37,11 @@ class Script {
     event.page = page;
     return *this;
   }
+  // Taken so many events ago, and collected now.
+  Script& sample(std::uint32_t tensor, std::uint64_t ago = 0) {
+    put(HEARTH_EVENT_SAMPLE, tensor, 0).time_ns -= 10 * ago;
+    return *this;
+  }
   Script& guard(std::uint32_t tensor, hearth_watch watch = HEARTH_WATCH_FIRST_PAGE, std::uint32_t pages = 1) {
     hearth_event& event = put(HEARTH_EVENT_GUARD, tensor, 0);
     event.access = static_cast<std::uint8_t>(watch);

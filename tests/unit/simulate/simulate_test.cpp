@@ -124,6 +124,20 @@ TEST(Workload, WhatOpsComputeBeforeThoseInsideThemIsTheLeadOfThese) {
   EXPECT_EQ(simulate(workload, machine(), std::vector<float>(1, 0.0F)).step_ns, 900 * kMs);
 }
 
+// embedding_dense_backward returns what zero_(), inside it, has filled, and adds to some rows.
+TEST(Workload, WhatIsHandedOnMovesOnceWhetherTheOuterOpTouchesItOrNot) {
+  for (const bool touched : {false, true}) {
+    Script script;
+    script.live(1, kBig).begin("outer").begin("zero_").operand(1, HEARTH_ACCESS_WRITE, kBig).end("zero_");
+    if (touched) script.fault(1, HEARTH_ACCESS_READ_WRITE);
+    script.operand(1, HEARTH_ACCESS_WRITE, kBig).end("outer");
+    const Workload workload = make_workload(profile_of(script), {});
+    ASSERT_EQ(workload.uses.size(), 1u) << touched;
+    EXPECT_EQ(workload.ops[0].uses, 1u) << touched;
+    EXPECT_EQ(workload.uses[0].write, kBig) << touched;
+  }
+}
+
 // Nobody announces it, so with HEARTH_PROFILE=ops nothing but its life tells of it; a fault tells of its first write.
 TEST(Workload, WhatAnOpAllocatesAndFreesItWritesAndReadsHoweverItWasSeen) {
   for (const bool faults : {false, true}) {
