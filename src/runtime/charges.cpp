@@ -22,11 +22,12 @@ Charges::Announced& Charges::announced(const void* storage) {
   return announced_[mixed >> 32 & (kAnnounced - 1)];
 }
 
-void Charges::begin(std::uint32_t depth, std::uint64_t now_ns) {
+void Charges::begin(std::uint32_t depth, std::uint64_t now_ns, std::uint64_t moved_ns) {
   if (depth >= kDepth) return;
   Open& open = open_[depth];
   open.begin_ns = now_ns;
   open.inner_ns = 0;
+  open.moved_ns = moved_ns;
   open.number = ++ops_;
   open.scratch_traffic = {};
   open.operands = open.allocations = 0;
@@ -94,6 +95,7 @@ Charges::Bill Charges::end(std::uint32_t depth) const {
   const Open& open = open_[depth];
   bill.begin_ns = open.begin_ns;
   bill.inner_ns = open.inner_ns;
+  bill.moved_ns = open.moved_ns;
   bill.traffic = open.scratch_traffic;
   for (std::uint32_t i = 0; i < open.operands; ++i) add(bill.traffic, open.traffic[i]);
   return bill;

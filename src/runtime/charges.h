@@ -19,7 +19,8 @@ class Charges {
   // Of one op. More of them only lists have, which are handed on to an op for each.
   static constexpr std::uint32_t kOperands = 1024;
 
-  void begin(std::uint32_t depth, std::uint64_t now_ns);
+  // `moved_ns`: for how long moves have been under way until now.
+  void begin(std::uint32_t depth, std::uint64_t now_ns, std::uint64_t moved_ns);
   // The op at this depth uses a storage.
   void operand(std::uint32_t depth, const void* storage, const tier::Traffic& traffic);
   // Scratch, that an op allocates and frees itself, is no operand.
@@ -31,6 +32,7 @@ class Charges {
   // emulation did: both are nothing.
   struct Bill {
     std::uint64_t begin_ns = 0, inner_ns = 0;
+    std::uint64_t moved_ns = 0;  // as it was when it began
     tier::Traffic traffic;
   };
   Bill end(std::uint32_t depth) const;
@@ -44,6 +46,7 @@ class Charges {
   struct Open {
     std::uint64_t begin_ns;  // 0: not begun
     std::uint64_t inner_ns;
+    std::uint64_t moved_ns;
     std::uint64_t number;  // of the thread's ops, in the order of their begins
     tier::Traffic scratch_traffic;
     std::uint32_t operands;

@@ -1,5 +1,7 @@
 #include "runtime/emulation.h"
 
+#include <algorithm>
+
 #include "hearth/trace.h"
 #include "platform/os_clock.h"
 #include "platform/os_memory.h"
@@ -54,6 +56,15 @@ void wait_until(std::uint64_t due_ns) {
   }
 }
 
+// What the moves make it longer by that were under way from its begin until `end_ns`.
+std::uint64_t interference(const Charges::Bill& bill, std::uint64_t own_ns, std::uint64_t end_ns) {
+  const std::uint64_t moved = g.tiers.emulated.busy_ns(end_ns);
+  if (moved <= bill.moved_ns || end_ns <= bill.begin_ns) return 0;
+  const double lanes = static_cast<double>(moved - bill.moved_ns) / static_cast<double>(end_ns - bill.begin_ns);
+  return static_cast<std::uint64_t>(
+      tier::interference_ns(g.tiers.machine, static_cast<double>(own_ns), std::min(lanes, 2.0)));
+}
+
 }  // namespace
 
 void begin_charge(std::uint32_t depth) {
@@ -62,7 +73,8 @@ void begin_charge(std::uint32_t depth) {
     thread.charges = static_cast<Charges*>(os::map_zeroed(sizeof(Charges)));
     if (thread.charges == nullptr) return;
   }
-  thread.charges->begin(depth, os::monotonic_ns());
+  const std::uint64_t now = os::monotonic_ns();
+  thread.charges->begin(depth, now, g.tiers.emulated.busy_ns(now));
 }
 
 void charge_operand(const void* storage, std::uint64_t storage_bytes, std::uint64_t bytes, std::uint32_t access) {
@@ -105,9 +117,11 @@ void end_charge(std::uint32_t depth) {
   const std::uint64_t slow_bytes = bill.traffic.slow_bytes();
   if (slow_bytes != 0) t.slow_bytes_used.fetch_add(slow_bytes, std::memory_order_relaxed);
   const auto own_ns = static_cast<std::uint64_t>(tier::traffic_ns(t.machine, bill.traffic));
-  const std::uint64_t due = bill.begin_ns + bill.inner_ns + own_ns;
+  std::uint64_t due = bill.begin_ns + bill.inner_ns + own_ns;
   std::uint64_t now = os::monotonic_ns();
   if (own_ns != 0 && now < due) {
+    wait_until(due);
+    due += interference(bill, own_ns, due);
     wait_until(due);
     t.charges.fetch_add(1, std::memory_order_relaxed);
     t.charged_ns.fetch_add(due - now, std::memory_order_relaxed);

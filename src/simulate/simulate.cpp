@@ -1,7 +1,10 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
+
+#include "tier/charge.h"
 
 namespace hearth::simulate {
 namespace {
@@ -228,7 +231,9 @@ class Run {
     const double traffic = traffic_ns(workload_, machine_, op, slow_);
     double ns = op_ns(workload_, machine_, op, slow_);
     if (traffic >= op.self_ns) {
-      for (const Lane& lane : lanes_) ns += lane.queue.empty() ? 0 : traffic * machine_.interference / 2;
+      const auto at_work =
+          std::count_if(std::begin(lanes_), std::end(lanes_), [](const Lane& lane) { return !lane.queue.empty(); });
+      ns += tier::interference_ns(machine_, traffic, static_cast<double>(at_work));
     }
     for (std::uint32_t i = 0; i < op.uses; ++i) {
       const Use& use = workload_.uses[op.first_use + i];

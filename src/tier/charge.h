@@ -6,7 +6,7 @@
 // up, since one core's loads go through one queue; reads and writes count apart, since media differ in them (Optane
 // writes at a third of its read bandwidth). A gather's rows lie anywhere: each costs a latency, of which a core hides
 // all but one in `outstanding`, or its bytes' time, whichever is more. Nothing is deducted for what the caches hold:
-// operands count in full.
+// operands count in full. Moves take some of DRAM's bandwidth from the ops beside them: interference_ns().
 //
 // Pure; any thread.
 #pragma once
@@ -44,6 +44,12 @@ inline double traffic_ns(const Machine& machine, const Traffic& traffic) {
   };
   return time(traffic.fast_read, machine.fast.read) + time(traffic.fast_write, machine.fast.write) +
          time(traffic.slow_read, machine.slow.read) + time(traffic.slow_write, machine.slow.write) + traffic.gather_ns;
+}
+
+// By how much an op whose traffic takes so long becomes longer beside moves: where it is bound by memory. `lanes` of
+// the two directions are at work, 0..2, on average over the op.
+inline double interference_ns(const Machine& machine, double traffic_ns, double lanes) {
+  return traffic_ns * machine.interference / 2 * lanes;
 }
 
 }  // namespace hearth::tier

@@ -32,7 +32,15 @@ EmulatedBackend::Slot EmulatedBackend::Lane::reserve(std::uint64_t ns) {
   do {
     begin = std::max(free, now - slept);
   } while (!free_ns.compare_exchange_weak(free, begin + ns, std::memory_order_relaxed));
+  taken_ns.fetch_add(ns, std::memory_order_relaxed);
   return {begin, begin + ns, now - std::min(begin, now)};
+}
+
+// The slots that are not over lie one after the other.
+std::uint64_t EmulatedBackend::Lane::busy_ns(std::uint64_t now_ns) const {
+  const std::uint64_t free = free_ns.load(std::memory_order_relaxed);
+  const std::uint64_t taken = taken_ns.load(std::memory_order_relaxed);
+  return taken - std::min(taken, free - std::min(free, now_ns));
 }
 
 bool EmulatedBackend::Lane::spend(const Slot& slot) {

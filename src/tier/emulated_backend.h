@@ -34,6 +34,9 @@ class EmulatedBackend final : public Backend {
   bool forget(Extent pages) override;
   int locate(const void* address, std::size_t count, Tier* tiers) override;
 
+  // For how long the lanes have been at work until `now_ns`, not before now, both together.
+  std::uint64_t busy_ns(std::uint64_t now_ns) const { return to_fast_.busy_ns(now_ns) + to_slow_.busy_ns(now_ns); }
+
   // Bytes that took longer than the machine's bandwidth allows, since the host could not copy as fast.
   std::uint64_t late_bytes() const { return late_.load(std::memory_order_relaxed); }
 
@@ -47,8 +50,10 @@ class EmulatedBackend final : public Backend {
   struct Lane {
     double pace = 0;                         // bytes per ns
     std::atomic<std::uint64_t> free_ns{0};   // until then it is taken
+    std::atomic<std::uint64_t> taken_ns{0};  // all slots so far
     std::atomic<std::uint64_t> slept_ns{0};  // too long, and not yet made up for
     Slot reserve(std::uint64_t ns);
+    std::uint64_t busy_ns(std::uint64_t now_ns) const;
     // Sleeps until the slot is over. False if it is over already, for another reason than sleep.
     bool spend(const Slot& slot);
   };

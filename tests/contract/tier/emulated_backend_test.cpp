@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "contract/tier/backend_fixture.h"
+#include "platform/os_clock.h"
 
 namespace hearth::tier {
 namespace {
@@ -65,6 +66,41 @@ TEST(EmulatedBackendTest, TheDirectionsDoNotWaitForEachOther) {
   std::thread([] { backend.move(memory.pages(0, 64), Tier::slow); }).detach();
   for (int i = 0; i < 100; ++i) backend.move(memory.pages(64, 64), Tier::fast);
   EXPECT_TRUE(memory.intact());
+}
+
+// By it ops are charged for the moves beside them.
+TEST(EmulatedBackendTest, LanesAreBusyForAsLongAsTheirMovesTake) {
+  Machine machine = quick_machine();
+  machine.move_to_fast = 64.0 * kPage / 0.02;
+  machine.move_to_slow = 64.0 * kPage / 0.01;
+  EmulatedBackend backend;
+  ASSERT_TRUE(backend.init(machine));
+  const Memory memory(64 * kPage);
+  memory.fill();
+  const std::uint64_t start = os::monotonic_ns();
+  EXPECT_EQ(backend.busy_ns(start), 0u);
+  std::thread to_slow([&] { backend.move(memory.pages(0, 64), Tier::slow); });
+  backend.move(memory.pages(0, 64), Tier::fast);
+  to_slow.join();
+  const std::uint64_t end = os::monotonic_ns();
+  EXPECT_NEAR(static_cast<double>(backend.busy_ns(end)), 30e6, 1e3);
+  EXPECT_EQ(backend.busy_ns(end + 1'000'000'000), backend.busy_ns(end)) << "nothing moves";
+}
+
+// A move that has a part of its time before it counts with the part that is over.
+TEST(EmulatedBackendTest, WhatAMoveHasYetToTakeIsNotCounted) {
+  Machine machine = quick_machine();
+  machine.move_to_slow = 64.0 * kPage / 3600;
+  static EmulatedBackend backend;  // outlives the move that takes an hour
+  ASSERT_TRUE(backend.init(machine));
+  static const Memory memory(64 * kPage);
+  memory.fill();
+  const std::uint64_t start = os::monotonic_ns();
+  std::thread([] { backend.move(memory.pages(0, 64), Tier::slow); }).detach();
+  while (backend.busy_ns(os::monotonic_ns()) == 0) std::this_thread::yield();
+  const std::uint64_t busy = backend.busy_ns(os::monotonic_ns());
+  EXPECT_GT(busy, 0u);
+  EXPECT_LE(busy, os::monotonic_ns() - start);
 }
 
 TEST(EmulatedBackendTest, AMachineWithoutSpeedsIsRefused) {

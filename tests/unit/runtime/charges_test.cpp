@@ -28,10 +28,11 @@ class ChargesTest : public testing::Test {
 };
 
 TEST_F(ChargesTest, AnOpPaysForItsOperands) {
-  charges_->begin(0, 100);
+  charges_->begin(0, 100, 7);
   charges_->operand(0, &a_, read(10));
   charges_->operand(0, &b_, read(5));
   const Charges::Bill bill = end(0, 200);
+  EXPECT_EQ(bill.moved_ns, 7u);
   EXPECT_EQ(bill.traffic.slow_read, 15u);
   EXPECT_EQ(bill.begin_ns, 100u);
   EXPECT_EQ(bill.inner_ns, 0u);
@@ -40,7 +41,7 @@ TEST_F(ChargesTest, AnOpPaysForItsOperands) {
 TEST_F(ChargesTest, OneStorageTwiceComesFromMemoryOnce) {
   tier::Traffic written;
   written.slow_write = 10;
-  charges_->begin(0, 100);
+  charges_->begin(0, 100, 0);
   charges_->operand(0, &a_, read(4));  // a part of it
   charges_->operand(0, &b_, read(5));
   charges_->operand(0, &a_, written);
@@ -56,9 +57,9 @@ TEST_F(ChargesTest, LargeTensorsAreToldApart) {
     return reinterpret_cast<const void*>((std::uintptr_t{1} << 44) + (i << 24));
   };
   for (std::uintptr_t i = 0; i < 64; i += 2) {
-    charges_->begin(0, 1);  // clone()
+    charges_->begin(0, 1, 0);  // clone()
     charges_->operand(0, tensor(i), read(1));
-    charges_->begin(1, 2);  // copy_(), inside it
+    charges_->begin(1, 2, 0);  // copy_(), inside it
     charges_->operand(1, tensor(i + 1), read(1));
     charges_->operand(1, tensor(i), read(1));
     EXPECT_EQ(end(1, 3).traffic.slow_read, 2u);
@@ -68,10 +69,10 @@ TEST_F(ChargesTest, LargeTensorsAreToldApart) {
 }
 
 TEST_F(ChargesTest, WhatAnOpInsideAnnouncesAsWellWasHandedOn) {
-  charges_->begin(0, 100);
+  charges_->begin(0, 100, 0);
   charges_->operand(0, &a_, read(10));
   charges_->operand(0, &b_, read(5));
-  charges_->begin(1, 110);
+  charges_->begin(1, 110, 0);
   charges_->operand(1, &a_, read(7));
   charges_->operand(1, &c_, read(1));
   EXPECT_EQ(end(1, 150).traffic.slow_read, 8u);
@@ -83,7 +84,7 @@ TEST_F(ChargesTest, WhatAnOpInsideAnnouncesAsWellWasHandedOn) {
 
 TEST_F(ChargesTest, OpsBesideEachOtherPayEach) {
   for (std::uint64_t i = 0; i < 3; ++i) {
-    charges_->begin(0, 100 * (i + 1));
+    charges_->begin(0, 100 * (i + 1), 0);
     charges_->operand(0, &a_, read(10));
     EXPECT_EQ(end(0, 100 * (i + 1) + 50).traffic.slow_read, 10u);
   }
@@ -91,11 +92,11 @@ TEST_F(ChargesTest, OpsBesideEachOtherPayEach) {
 
 TEST_F(ChargesTest, ListsAreHandedOnOneByOneHoweverLong) {
   std::vector<int> list(3 * Charges::kOperands);
-  charges_->begin(0, 1);
+  charges_->begin(0, 1, 0);
   for (int& each : list) charges_->operand(0, &each, read(1));
   std::uint64_t inside = 0;
   for (int& each : list) {
-    charges_->begin(1, 2);
+    charges_->begin(1, 2, 0);
     charges_->operand(1, &each, read(1));
     inside += end(1, 3).traffic.slow_read;
   }
@@ -104,21 +105,21 @@ TEST_F(ChargesTest, ListsAreHandedOnOneByOneHoweverLong) {
 }
 
 TEST_F(ChargesTest, ScratchIsPaidForOnce) {
-  charges_->begin(0, 1);
+  charges_->begin(0, 1, 0);
   charges_->allocated(0, &a_);
   EXPECT_FALSE(charges_->is_scratch(0, &b_));
   ASSERT_TRUE(charges_->is_scratch(0, &a_));
   charges_->scratch(0, read(4));
   EXPECT_FALSE(charges_->is_scratch(0, &a_));
   EXPECT_EQ(end(0, 2).traffic.slow_read, 4u);
-  charges_->begin(0, 3);
+  charges_->begin(0, 3, 0);
   EXPECT_EQ(end(0, 4).traffic.slow_read, 0u);
 }
 
 TEST_F(ChargesTest, WhatBeganBeforeOrTooDeepPaysNothing) {
   charges_->operand(0, &a_, read(10));
   EXPECT_EQ(end(0, 10).begin_ns, 0u);
-  charges_->begin(Charges::kDepth, 1);
+  charges_->begin(Charges::kDepth, 1, 0);
   charges_->operand(Charges::kDepth, &a_, read(10));
   EXPECT_EQ(end(Charges::kDepth, 2).traffic.slow_read, 0u);
 }

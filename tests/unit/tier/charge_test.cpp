@@ -49,6 +49,14 @@ TEST(Charge, RowsOfTheFastTierAtItsLatencyAndBandwidth) {
   EXPECT_DOUBLE_EQ(gather_ns(m, m.fast, 1000, 64, true), 12'800);
 }
 
+TEST(Charge, MovesInBothDirectionsCostAllOfTheInterference) {
+  Machine m = machine();
+  m.interference = 0.25;
+  EXPECT_EQ(interference_ns(m, 1000, 0), 0);
+  EXPECT_EQ(interference_ns(m, 1000, 1), 125);
+  EXPECT_EQ(interference_ns(m, 1000, 2), 250);
+}
+
 TEST(Charge, AMachineWithoutFiguresChargesNothing) {
   EXPECT_EQ(traffic_ns(Machine{}, {.slow_read = 1 << 20, .slow_write = 1 << 20}), 0);
   EXPECT_EQ(gather_ns(Machine{}, Speed{}, 1000, 64, false), 0);
