@@ -10,6 +10,7 @@ namespace hearth::config {
 namespace {
 
 constexpr std::size_t kLongestStem = 32;  // of a name without the prefix
+constexpr std::size_t kShortestStem = 4;  // that tells of the rest
 
 void write_scaled(text::Writer& out, std::uint64_t value) {
   constexpr std::string_view kUnits = "KMGT";
@@ -139,8 +140,9 @@ std::string_view nearest_knob(std::string_view name) {
   // Only the stem counts, so that a forgotten prefix is no distance.
   if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
   if (name.size() > kLongestStem) return {};
-  // A third of the letters may be wrong: more is another word, not a slip.
+  // A third of the letters may be wrong: more is another word, not a slip. Or the rest of the name is missing.
   std::string_view best;
+  std::string_view begun;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const KnobRow& row : kKnobs) {
     std::string_view stem = row.name;
@@ -150,8 +152,9 @@ std::string_view nearest_knob(std::string_view name) {
       best = row.name;
       best_distance = distance;
     }
+    if (begun.empty() && name.size() >= kShortestStem && stem.starts_with(name)) begun = row.name;
   }
-  return best;
+  return best.empty() ? begun : best;
 }
 
 std::size_t expand_path(std::string_view pattern, char* out, std::size_t capacity) {

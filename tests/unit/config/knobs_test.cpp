@@ -178,7 +178,8 @@ TEST_F(KnobsTest, UnknownNameGetsTheNearestKnown) {
                                                                   {"HEARTH_PROFIL", "HEARTH_PROFILE"},
                                                                   {"HEARTH_ENABLED", "HEARTH_ENABLE"},
                                                                   {"HEARTH_PERV", "HEARTH_PERF"},
-                                                                  {"HEARTH_PAGE_SAMPLE", "HEARTH_PAGES_SAMPLES"}};
+                                                                  {"HEARTH_PAGE_SAMPLE", "HEARTH_PAGES_SAMPLES"},
+                                                                  {"HEARTH_FAST", "HEARTH_FAST_CAPACITY"}};
   for (const auto& [typed, meant] : cases) {
     EXPECT_EQ(load_with({typed + "=1"})->messages(), Messages{typed + ": no such knob; did you mean " + meant + "?"});
   }
