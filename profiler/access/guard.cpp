@@ -49,7 +49,7 @@ bool start(registry::Registry& registry, const GuardOptions& options, FaultSink 
   GuardState& g = g_guard;
   if (active()) return refuse("page guard: already running");
   if (::getauxval(AT_PAGESZ) != kPageBytes) return refuse("page guard: pages of this kernel are not 4 KiB");
-  if (!g.pool.init()) return refuse("page guard: no address space for its tables (raise `ulimit -v`)");
+  if (!g.pool.init()) return refuse("page guard: no address space for its tables (raise `ulimit -v` or `-d`)");
   if (any_thread_blocks(SIGSEGV)) {
     return refuse(
         "page guard: a thread of the program blocks SIGSEGV (Python's that hands tensors to other processes does) and "

@@ -33,7 +33,7 @@ bool PageHeap::init(std::size_t bytes, std::uint64_t hold_ns) {
     std::size_t table_bytes = bytes / page * sizeof(Block);
     void* range = bytes <= limit ? os::reserve(bytes, kRangeAlignment) : nullptr;
     void* table = range != nullptr ? os::reserve(table_bytes, page) : nullptr;
-    if (table != nullptr && os::commit(table, table_bytes) == 0) {
+    if (table != nullptr) {
       os::advise_small(table, table_bytes);
       page_shift_ = static_cast<unsigned>(std::bit_width(page)) - 1;
       total_pages_.store(static_cast<std::uint32_t>(bytes >> page_shift_), std::memory_order_relaxed);
@@ -47,7 +47,6 @@ bool PageHeap::init(std::size_t bytes, std::uint64_t hold_ns) {
       blocks_ = static_cast<Block*>(table);
       return true;
     }
-    if (table != nullptr) os::unmap(table, table_bytes);
     if (range != nullptr) os::unmap(range, bytes);
   }
   return false;
@@ -203,8 +202,7 @@ std::uint32_t PageHeap::claim(std::uint32_t pages) {
   auto page = static_cast<std::uint32_t>(frontier);
   // fit_into() lowers the end first and looks at the frontier then: either it sees this claim, or this sees the new
   // end.
-  if (frontier + pages <= total_pages_.load(std::memory_order_seq_cst) &&
-      os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0) {
+  if (frontier + pages <= total_pages_.load(std::memory_order_seq_cst) && commit(page, pages)) {
     return page;
   }
   // RLIMIT_DATA, strict overcommit, or the range ends before. Undo, unless another thread has gone on from here; then
@@ -214,6 +212,16 @@ std::uint32_t PageHeap::claim(std::uint32_t pages) {
     returned_pages_.fetch_add(pages, std::memory_order_relaxed);
   }
   return kNoBlock;
+}
+
+// And the table's part that tells of them: all of it would count against RLIMIT_DATA, a GiB for every half TiB of
+// range.
+bool PageHeap::commit(std::uint32_t page, std::uint32_t pages) {
+  std::uintptr_t table_page = os::page_size();
+  std::uintptr_t begin = number(blocks_ + page) & ~(table_page - 1);
+  std::uintptr_t end = (number(blocks_ + page + pages) + table_page - 1) & ~(table_page - 1);
+  return os::commit(reinterpret_cast<void*>(begin), end - begin) == 0 &&
+         os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0;
 }
 
 // The range is used up: cuts the block from the smallest larger one. Blocks are not joined again.
@@ -251,8 +259,9 @@ void PageHeap::put_returned(std::uint32_t page, std::uint32_t pages) {
 
 void PageHeap::free(void* pointer) {
   std::uint32_t page = page_of(pointer);
-  if (!owns(pointer) || number(pointer) != number(address_of(page)) ||
-      blocks_[page].next.load(std::memory_order_relaxed) != kInUse) [[unlikely]] {
+  if (!owns(pointer) || page >= frontier_.load(std::memory_order_relaxed) ||
+      number(pointer) != number(address_of(page)) || blocks_[page].next.load(std::memory_order_relaxed) != kInUse)
+      [[unlikely]] {
     bad_frees_.fetch_add(1, std::memory_order_relaxed);
     return;
   }

@@ -95,6 +95,7 @@ class PageHeap {
   std::uint32_t take_returned(unsigned size_class);
   std::uint32_t take_fresh(std::uint32_t pages);
   std::uint32_t claim(std::uint32_t pages);
+  bool commit(std::uint32_t page, std::uint32_t pages);
   std::uint32_t split(std::uint32_t pages);
   void put_returned(std::uint32_t page, std::uint32_t pages);
   bool give_back(std::uint32_t page, unsigned size_class);

@@ -74,6 +74,21 @@ std::size_t read_number(const char* path, unsigned field) {
   return value;
 }
 
+// Of /proc/self/statm.
+constexpr unsigned kSize = 0, kResident = 1, kData = 5;
+
+std::size_t used(unsigned field) { return read_number("/proc/self/statm", field) * page_size(); }
+
+std::size_t left_of(__rlimit_resource_t resource, unsigned field) {
+  ErrnoKept kept;
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return SIZE_MAX;
+  }
+  const std::size_t taken = used(field);
+  return taken < limit.rlim_cur ? limit.rlim_cur - taken : 0;
+}
+
 }  // namespace
 
 std::size_t page_size() { return ::getauxval(AT_PAGESZ); }
@@ -154,18 +169,12 @@ void* map_zeroed(std::size_t bytes) {
   }
 }
 
-std::size_t address_space_left() {
-  ErrnoKept kept;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return SIZE_MAX;
-  }
-  std::size_t used = address_space_used();
-  return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
-}
+std::size_t address_space_left() { return left_of(RLIMIT_AS, kSize); }
 
-std::size_t address_space_used() { return read_number("/proc/self/statm", 0) * page_size(); }
+std::size_t data_left() { return left_of(RLIMIT_DATA, kData); }
 
-std::size_t resident_bytes() { return read_number("/proc/self/statm", 1) * page_size(); }
+std::size_t address_space_used() { return used(kSize); }
+
+std::size_t resident_bytes() { return used(kResident); }
 
 }  // namespace hearth::os

@@ -35,6 +35,8 @@ void* map_zeroed(std::size_t bytes);
 
 // How much address space RLIMIT_AS leaves; SIZE_MAX when unlimited.
 std::size_t address_space_left();
+// How much memory that can be written to RLIMIT_DATA leaves, touched or not; SIZE_MAX when unlimited.
+std::size_t data_left();
 // How much the process has taken; 0 if /proc is not readable.
 std::size_t address_space_used();
 // Resident memory of the process, bytes; 0 if /proc is not readable.

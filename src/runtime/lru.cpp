@@ -21,7 +21,7 @@ void start_lru() {
   t.lists.init(t.pages, t.migrator, static_cast<std::uint64_t>(kPromotedPerSecond * scale));
   t.by_access = t.lists.add_range(g.heap.begin(), g.heap.reserved());
   if (t.by_access) return;
-  constexpr const char* kCause = "HEARTH_POLICY=lru: no address space for the lists of pages (ulimit -v?)";
+  constexpr const char* kCause = "HEARTH_POLICY=lru: no address space for the lists of pages (ulimit -v, -d?)";
   constexpr const char* kCure = "raise the limit; pages stay where they were first touched";
   degrade("policy", kCause, kCure);
   log::warn(kCause, "; ", kCure);
@@ -29,7 +29,7 @@ void start_lru() {
 
 void lru_watch(const void* base, std::uint64_t bytes) {
   if (g.tiers.by_access && !g.tiers.lists.add_range(base, bytes)) {
-    degrade("policy", "HEARTH_POLICY=lru: no address space for more lists of pages (ulimit -v?)",
+    degrade("policy", "HEARTH_POLICY=lru: no address space for more lists of pages (ulimit -v, -d?)",
             "raise the limit; planned tensors stay where they were first touched");
   }
 }

@@ -112,7 +112,7 @@ void begin_profile(std::uint64_t number) {
   g.profile.number = number;
   g.profile.normal_ns = usual_duration();
   if (!g.log_ready && !(g.log_ready = g.log.init(g.knobs.events))) {
-    degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v");
+    degrade("profile", "no address space for the event log", "lower HEARTH_EVENTS or raise ulimit -v or -d");
     log::warn("no address space for the event log (HEARTH_EVENTS); running without a profile");
     give_up_profiling();
     return;

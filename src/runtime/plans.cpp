@@ -52,7 +52,7 @@ bool adopt(const plan::Sequence* sequence, const iteration::Signature& signature
     why = "no tensor of the iteration is as large as HEARTH_MIN_SIZE";
   } else if (sequence != nullptr) {
     plan = add_plan(*sequence, signature);
-    why = "no address space for its arena (ulimit -v?)";
+    why = "no address space for its arena (ulimit -v, -d?)";
   }
   if (plan == nullptr) {
     g.heap.keep(arena::Keep::plenty);

@@ -120,7 +120,8 @@ bool reserve_memory() {
   g.heap_ready = g.heap.init(heap_reserve());
   g.heap.keep(plans_wanted() ? arena::Keep::peak : arena::Keep::plenty);
   if (!g.heap_ready) {
-    degrade("address space", "no range of 64 MiB could be reserved (ulimit -v?); tensors stay with PyTorch's allocator",
+    degrade("address space",
+            "no range of 64 MiB could be reserved (ulimit -v, -d?); tensors stay with PyTorch's allocator",
             "raise the limit; without it accesses are seen by operands only");
   }
   start_tiers();
@@ -190,6 +191,11 @@ void leave_children_alone() {
   *write = '\0';
 }
 
+// What tables and the event log come to, most of which is never touched but counts. Where RLIMIT_DATA leaves no
+// multiple of it, the program may need it all.
+constexpr std::size_t kTables = std::size_t{320} << 20;
+constexpr std::size_t kTimesTables = 4;
+
 void start_tracking() {
   const TorchFound found = locate_torch();
   resolve_torch();
@@ -199,8 +205,14 @@ void start_tracking() {
     g.mode.store(Mode::forwarding, std::memory_order_release);
     return;
   }
+  if (os::data_left() < kTimesTables * kTables) {
+    stand_aside(
+        "ulimit -d leaves less than 1.25 GiB for the program and Hearth's tables; running without Hearth. "
+        "Raise the limit");
+    return;
+  }
   if (!reserve_memory()) {
-    stand_aside("no address space for the registry (ulimit -v?); running without Hearth. Raise the limit");
+    stand_aside("no address space for the registry (ulimit -v, -d?); running without Hearth. Raise the limit");
     return;
   }
   pthread_atfork(nullptr, nullptr, after_fork_in_child);

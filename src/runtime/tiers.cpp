@@ -255,7 +255,7 @@ void start_tiers() {
   if (mode == config::TierMode::automatic && !asked_for()) return;
   if (!(mode == config::TierMode::emulated ? use_emulation() : use_nodes())) return;
   if (!t.pages.add_range(g.heap.begin(), g.heap.reserved())) {
-    no_tiers("no address space for the books of pages (ulimit -v?)", "raise the limit; running with one tier");
+    no_tiers("no address space for the books of pages (ulimit -v, -d?)", "raise the limit; running with one tier");
     t.emulating = false;
     t.backend = &t.single;
     return;

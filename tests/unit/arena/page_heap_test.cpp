@@ -366,6 +366,19 @@ TEST(PageHeap, GivesUnusedAddressSpaceBackForALimitToCome) {
   });
 }
 
+// RLIMIT_DATA and strict overcommit count what can be written to, whether it is touched or not.
+TEST(PageHeap, CountsAsDataOnlyWhatItWasAskedFor) {
+  expect_in_child([] {
+    std::size_t before = process_bytes("VmData:");
+    PageHeap heap;
+    bool good = heap.init(1ul << 40) && process_bytes("VmData:") < before + 4 * kMiB;
+    good = good && heap.allocate(100 * kMiB) != nullptr && process_bytes("VmData:") < before + 140 * kMiB;
+    // An address of the range that was never handed out.
+    heap.free(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(heap.begin()) + (1ul << 39)));
+    return good && heap.stats().bad_frees == 1;
+  });
+}
+
 TEST(PageHeap, RefusesWhenTheSystemGivesNoMoreMemory) {
   expect_in_child([] {
     PageHeap heap;

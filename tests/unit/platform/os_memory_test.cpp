@@ -166,6 +166,23 @@ TEST(OsMemory, KnowsTheAddressSpaceLimit) {
 }
 #endif
 
+TEST(OsMemory, KnowsTheLimitOfData) {
+  EXPECT_TRUE(succeeds_in_child([] {
+    rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    ::getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = std::size_t{1} << 40;
+    if (::setrlimit(RLIMIT_DATA, &limit) != 0) {
+      return false;
+    }
+    std::size_t before = data_left();
+    reserve(512 * kMiB, page_size());  // cannot be written to
+    std::size_t reserved = data_left();
+    map_zeroed(512 * kMiB);
+    std::size_t after = data_left();
+    return before < std::size_t{1} << 40 && before - reserved < 8 * kMiB && reserved - after >= 512 * kMiB;
+  }));
+}
+
 TEST(OsMemory, MeasuresResidentMemory) {
   std::size_t before = resident_bytes();
   ASSERT_GT(before, 0u);
