@@ -1,5 +1,7 @@
 #include "costs/study.h"
 
+#include "costs/cycle.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -39,27 +41,13 @@ std::vector<Round> Study::rounds(const CostTable& table) const {
   return choose_rounds(ops_, alike_, std::move(wanted), workload_.objects.size());
 }
 
-std::vector<std::uint32_t> Study::main_ops(const profile::Profile& profile) const {
-  std::vector<std::uint32_t> ops;
-  for (std::uint32_t op = 0; op < profile.ops.size(); ++op) {
-    if (profile.ops[op].thread == 0) ops.push_back(op);
-  }
-  return ops;
-}
-
 bool Study::take(const profile::Profile& timed, const Round& round, CostTable& table) const {
-  const std::vector<std::uint32_t> here = main_ops(profile_);
-  const std::vector<std::uint32_t> there = main_ops(timed);
-  const auto alike = [&](std::uint32_t a, std::uint32_t b) {
-    return profile_.names[profile_.ops[a].name] == timed.names[timed.ops[b].name];
-  };
-  if (!std::equal(here.begin(), here.end(), there.begin(), there.end(), alike)) return false;
-  std::vector<std::uint32_t> counterpart(profile_.ops.size(), 0);
-  for (std::size_t i = 0; i < here.size(); ++i) counterpart[here[i]] = there[i];
+  const std::vector<std::uint64_t> times = times_in(timed, profile_);
+  if (times.empty()) return false;
   for (const Keyed& op : ops_) {
     Mask mask = 0;
     for (std::size_t i = 0; i < op.objects.size(); ++i) mask |= round[op.objects[i]] ? Mask{1} << i : 0;
-    table.add(op.key, mask, static_cast<double>(timed.ops[counterpart[workload_.ops[op.op].of]].self_ns));
+    table.add(op.key, mask, static_cast<double>(times[workload_.ops[op.op].of]));
   }
   return true;
 }

@@ -31,8 +31,6 @@ class Study {
   bool take(const profile::Profile& timed, const Round& round, CostTable& table) const;
 
  private:
-  std::vector<std::uint32_t> main_ops(const profile::Profile& profile) const;
-
   const profile::Profile& profile_;
   const simulate::Workload& workload_;
   tier::Machine machine_;

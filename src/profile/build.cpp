@@ -297,6 +297,7 @@ void Builder::module_exit(const hearth_event& event) {
 
 Profile Builder::finish() {
   profile_.duration_ns = now_ns_;
+  if (!threads_.empty()) profile_.open = threads_[0].ops;
   for (Thread& each : threads_) {
     profile_.anomalies.unclosed_ops += each.ops.size();
     for (; !each.ops.empty(); each.ops.pop_back()) close_op(each.ops.back());

@@ -110,6 +110,7 @@ struct Profile {
   std::vector<std::string> names;  // names[0] = ""
   std::vector<Op> ops;
   std::vector<std::uint32_t> outermost;  // op indices of the main thread's outermost ops: positions are indices into it
+  std::vector<std::uint32_t> open;       // ops of the main thread that the iteration ends in, outermost first
   std::vector<std::uint32_t> turns;      // positions at which a backward pass begins
   std::vector<Tensor> tensors;           // in order of birth
   std::vector<Point> timeline;           // live bytes after each change, thinned to at most 1000 points, peaks kept
