@@ -59,15 +59,15 @@ print([t.data_ptr() % 4096 == 0 for t in x] if torch.__version__ >= "2" else "n/
 
 
 class Contract(unittest.TestCase):
-    def same(self, script, **variables):
-        plain = run_python(script, **{k: v for k, v in variables.items() if not k.startswith("HEARTH_")})
-        ours = run_python(script, preload=[LIBRARY], **variables)
+    def same(self, script, fresh=False, **variables):
+        plain = run_python(script, fresh=fresh, **{k: v for k, v in variables.items() if not k.startswith("HEARTH_")})
+        ours = run_python(script, preload=[LIBRARY], fresh=fresh, **variables)
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertEqual((ours.returncode, ours.stdout), (0, plain.stdout), ours.stderr)
         self.assertEqual(ours.stderr, plain.stderr)
 
     def test_sizes_alignment_errors(self):
-        self.same(PROBE)
+        self.same(PROBE, fresh=True)
 
     def test_sizes_alignment_errors_with_every_tensor_in_our_heap(self):
         self.same(PROBE, HEARTH_MIN_SIZE=0)
@@ -76,7 +76,7 @@ class Contract(unittest.TestCase):
         self.same(FILL)
 
     def test_huge_page_switch(self):
-        self.same(HUGE, THP_MEM_ALLOC_ENABLE=1)
+        self.same(HUGE, fresh=True, THP_MEM_ALLOC_ENABLE=1)
 
     def test_address_space_limit_leaves_the_program_alone(self):
         self.same("import resource, torch\n"

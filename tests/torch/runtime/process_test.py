@@ -69,22 +69,22 @@ print("bad", bad)
 
 
 class Workers(unittest.TestCase):
-    def same(self, script, timeout=600, **variables):
+    def same(self, script, fresh=False):
         with ThreadPoolExecutor(1) as other:
-            waiting = other.submit(run_python, script, timeout=timeout)
-            ours = run_python(script, preload=[LIBRARY], timeout=timeout, **variables)
+            waiting = other.submit(run_python, script, timeout=600, fresh=fresh)
+            ours = run_python(script, preload=[LIBRARY], timeout=600, fresh=fresh)
             plain = waiting.result()
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertEqual((ours.returncode, ours.stdout), (0, plain.stdout), ours.stderr)
+        return ours
 
     def test_data_loader(self):
         for method in ("none", "fork", "spawn", "forkserver"):
             with self.subTest(method=method):
-                self.same(LOADER.replace("METHOD", method))
+                self.same(LOADER.replace("METHOD", method), fresh=method in ("spawn", "forkserver"))
 
     def test_two_hundred_forks_under_allocation_load(self):
-        self.same(FORKS)  # prints how many children came to harm: the plain run none
-        self.assertEqual(run_python(FORKS, preload=[LIBRARY]).stdout, "bad 0\n")
+        self.assertEqual(self.same(FORKS, fresh=True).stdout, "bad 0\n")  # how many children came to harm
 
     def test_fork_in_the_middle_of_the_profiled_iteration(self):
         script = TRAINING + '''
@@ -121,13 +121,13 @@ print(out)
 
 class Ends(unittest.TestCase):
     def test_os_exit_leaves_a_report(self):
-        done, report = run_with_report(TRAINING + "train(8); os._exit(5)")
+        done, report = run_with_report(TRAINING + "train(8); os._exit(5)", fresh=True)
         self.assertEqual(done.returncode, 5)
         self.assertIsNotNone(report)
         self.assertEqual(report["iterations"]["profiled"], 1)
 
     def test_uncaught_exception_leaves_a_report(self):
-        done, report = run_with_report(TRAINING + "train(8); raise SystemExit(4)")
+        done, report = run_with_report(TRAINING + "train(8); raise SystemExit(4)", fresh=True)
         self.assertEqual(done.returncode, 4)
         self.assertIsNotNone(report)
 
@@ -214,7 +214,7 @@ h = Holder(); h.t = torch.ones(90000)
 train(8)
 import builtins; builtins.leaked = (h, torch.ones(40000))
 '''
-        done, report = run_with_report(script)
+        done, report = run_with_report(script, fresh=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         counters = report["counters"]
         self.assertEqual(counters["allocations"], counters["frees"] + counters["live_tensors"])
@@ -282,8 +282,8 @@ base = nn.functional.cross_entropy
 nn.functional.cross_entropy = lambda x, y: base(compiled(x), y)
 print(train(8))
 '''
-        plain = run_python(script, timeout=600)
-        done, _ = run_with_report(script, timeout=600)
+        plain = run_python(script, timeout=600, fresh=True)
+        done, _ = run_with_report(script, timeout=600, fresh=True)
         self.assertEqual((done.returncode, done.stdout), (0, plain.stdout), done.stderr[-2000:])
 
 

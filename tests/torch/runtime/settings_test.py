@@ -17,21 +17,21 @@ class Settings(unittest.TestCase):
         cls.plain = run_python(SCRIPT)
         assert cls.plain.returncode == 0, cls.plain.stderr
 
-    def check(self, lines, **variables):
-        done = run_python(SCRIPT, preload=[LIBRARY], **variables)
+    def check(self, lines, fresh=False, **variables):
+        done = run_python(SCRIPT, preload=[LIBRARY], fresh=fresh, **variables)
         self.assertEqual((done.returncode, done.stdout), (0, self.plain.stdout), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), lines, done.stderr)
         return done.stderr
 
     def test_silent_by_default(self):
-        self.check(0)
+        self.check(0, fresh=True)
 
     def test_empty_values_are_no_values(self):
         self.check(0, HEARTH_PROFILE="", HEARTH_MIN_SIZE="", HEARTH_REPORT="")
 
     def test_off(self):
-        self.check(0, HEARTH_ENABLE="off")
-        done, report = run_with_report(SCRIPT, HEARTH_ENABLE=0)
+        self.check(0, fresh=True, HEARTH_ENABLE="off")
+        done, report = run_with_report(SCRIPT, fresh=True, HEARTH_ENABLE=0)
         self.assertEqual((done.stdout, done.stderr, report), (self.plain.stdout, "", None))
 
     def test_bad_value_and_unknown_name(self):
@@ -39,14 +39,14 @@ class Settings(unittest.TestCase):
         self.assertIn("HEARTH_PROFILE", self.check(1, HEARTH_PROFIL="ops"))
 
     def test_strict(self):
-        done = run_python(SCRIPT, preload=[LIBRARY], HEARTH_STRICT=1, HEARTH_MIN_SIZE="12Q")
+        done = run_python(SCRIPT, preload=[LIBRARY], fresh=True, HEARTH_STRICT=1, HEARTH_MIN_SIZE="12Q")
         self.assertEqual((done.returncode, done.stdout), (78, ""))
 
     def test_report_that_cannot_be_written(self):
         self.check(1, HEARTH_REPORT="/nowhere/at/all/report.json")
 
     def test_adapter_that_cannot_be_opened(self):
-        self.assertIn("adapter", self.check(1, HEARTH_ADAPTER="/nowhere/adapter.so").lower())
+        self.assertIn("adapter", self.check(1, fresh=True, HEARTH_ADAPTER="/nowhere/adapter.so").lower())
 
     def test_a_relative_name_and_a_program_that_changes_its_directory(self):
         script = "import os\nos.chdir('/')\n" + SCRIPT

@@ -8,33 +8,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from runs import LIBRARY, PYTHON, run, run_python, run_with_report
-
-# Starting PyTorch takes longer than the training: it is started once, and each case is a child that was forked before
-# the first tensor, which is when Hearth reads its knobs and begins. From there on it is a process like any other.
-NURSERY = '''
-import json, os, sys
-import torch
-if hasattr(torch, "compile"): import torch._dynamo   # Adam would
-program, cases = sys.argv[1], json.load(open(sys.argv[2]))
-source = compile(open(program).read(), program, "exec")
-running = {}
-def wait():
-    pid, status = os.wait()
-    with open(os.path.join(running.pop(pid), "status"), "w") as file: file.write(str(status))
-for folder, variables in cases:
-    if len(running) == 2: wait()
-    pid = os.fork()
-    if pid == 0:
-        for name, target in (("stdout", 1), ("stderr", 2)):
-            os.dup2(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT), target)
-        os.environ.update(variables)
-        os.environ["HEARTH_REPORT"] = os.path.join(folder, "report.json")
-        exec(source, {"__name__": "__main__"})
-        sys.exit()
-    running[pid] = folder
-while running: wait()
-'''
+from runs import run_python, run_with_report
 
 NETWORK = '''
 import time
@@ -84,34 +58,13 @@ CAPACITY_BYTES = 3 << 20
 
 
 class Outcome:
-    """What a case left behind: its exit status as waitpid gives it, its output, its report (None: none written)."""
+    """What a case left behind: how it ended, its output, its report (None: none written)."""
 
-    def __init__(self, folder):
-        self.status = int((folder / "status").read_text())
-        self.stderr = (folder / "stderr").read_text()
-        lines = [line.split() for line in (folder / "stdout").read_text().splitlines()]
+    def __init__(self, done, report):
+        self.status, self.stderr, self.report = done.returncode, done.stderr, report
+        lines = [line.split() for line in done.stdout.splitlines()]
         self.results = [line for line in lines if line[0] != "time"]
         self.steps, self.adds = zip(*[map(float, line[1:]) for line in lines if line[0] == "time"])
-        report = folder / "report.json"
-        self.report = json.loads(report.read_text()) if report.exists() else None
-
-
-def run_cases(cases, preload):
-    """Runs TRAINING once for each of {name: variables}; returns {name: Outcome}."""
-    with tempfile.TemporaryDirectory(prefix="hearth-test-") as place:
-        place = Path(place)
-        folders = {name: place / str(i) for i, name in enumerate(cases)}
-        for folder in folders.values(): folder.mkdir()
-        (place / "machine.json").write_text(json.dumps(MACHINE))
-        (place / "training.py").write_text(TRAINING)
-        (place / "nursery.py").write_text(NURSERY)
-        listed = [(str(folders[name]), {"HEARTH_MACHINE": str(place / "machine.json"), **variables})
-                  for name, variables in cases.items()]
-        (place / "cases.json").write_text(json.dumps(listed))
-        done = run([PYTHON, str(place / "nursery.py"), str(place / "training.py"), str(place / "cases.json")],
-                   preload=preload, timeout=300)
-        if (done.returncode, done.stderr) != (0, ""): raise AssertionError(done.stderr[-3000:])
-        return {name: Outcome(folder) for name, folder in folders.items()}
 
 
 def nodes():
@@ -130,10 +83,15 @@ MISTAKES = {
 
 def setUpModule():
     global plain, outcomes
-    with ThreadPoolExecutor(1) as other:
-        without = other.submit(run_cases, {"plain": {}}, None)
-        outcomes = run_cases({**EMULATED, **MISTAKES}, [LIBRARY])
-        plain = without.result()["plain"]
+    with tempfile.TemporaryDirectory(prefix="hearth-test-") as place, ThreadPoolExecutor(2) as lanes:
+        machine = Path(place, "machine.json")
+        machine.write_text(json.dumps(MACHINE))
+        without = lanes.submit(run_python, TRAINING)
+        cases = {**EMULATED, **MISTAKES}
+        found = lanes.map(lambda variables: run_with_report(TRAINING, **{"HEARTH_MACHINE": machine, **variables}),
+                          cases.values())
+        outcomes = {case: Outcome(*each) for case, each in zip(cases, found)}
+        plain = Outcome(without.result(), None)
 
 
 class Tiers(unittest.TestCase):
