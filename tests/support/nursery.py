@@ -6,7 +6,7 @@ exit of its own. What a library preloaded or PyTorch reads as it is loaded is th
 afresh (runs.py).
 
 A line of input is one program: {"program", "folder", "environment", "timeout"}. Its output goes to FOLDER/stdout and
-stderr; FOLDER/status has, at its end, what waitpid gave, or 'timeout'. Ends with its input.
+stderr; at its end, what waitpid gave, or 'timeout', goes into the pipe FOLDER/status. Ends with its input.
 """
 import gc
 import json
@@ -20,8 +20,6 @@ import types
 import torch
 
 if hasattr(torch, "compile"): import torch._dynamo  # optimizers would, as the first of them is made
-
-POLL = 0.02  # seconds
 
 
 def redirect(path, descriptor, flags):
@@ -44,42 +42,48 @@ def become(wanted):
     with open(path) as file: return compile(file.read(), path, "exec"), vars(main)
 
 
-def end(folder, status):
-    path = os.path.join(folder, "status")
-    with open(path + ".new", "w") as file: file.write(str(status))
-    os.rename(path + ".new", path)
+def tell(folder, status):
+    pipe = os.open(os.path.join(folder, "status"), os.O_WRONLY)
+    os.write(pipe, str(status).encode())
+    os.close(pipe)
 
 
 class Running:
-    def __init__(self): self.children = {}  # by process id: folder, when its time is over
+    def __init__(self): self.children = {}  # by a descriptor that tells of its end: process id, folder, end of its time
 
-    def collect(self):
-        for pid, (folder, until) in list(self.children.items()):
-            found, status = os.waitpid(pid, os.WNOHANG)
-            if found == 0 and time.monotonic() < until: continue
-            if found == 0:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            del self.children[pid]
-            end(folder, status if found else "timeout")
+    def add(self, pid, wanted):
+        self.children[os.pidfd_open(pid)] = pid, wanted["folder"], time.monotonic() + wanted["timeout"]
+
+    def wait(self):
+        """Until a child has ended, or its time, or there is input: whether there is."""
+        left = min((until - time.monotonic() for _, _, until in self.children.values()), default=None)
+        ready = select.select([0, *self.children], [], [], left and max(left, 0))[0]
+        for ended, (pid, folder, until) in list(self.children.items()):
+            late = time.monotonic() >= until
+            if ended not in ready and not late: continue
+            if ended not in ready: os.kill(pid, signal.SIGKILL)
+            status = os.waitpid(pid, 0)[1]
+            os.close(ended)
+            del self.children[ended]
+            tell(folder, status if ended in ready else "timeout")
+        return 0 in ready
 
     def kill(self):
-        for pid in self.children: os.kill(pid, signal.SIGKILL)
+        for pid, _, _ in self.children.values(): os.kill(pid, signal.SIGKILL)
 
 
 def next_program(running):
     """The next program, in the child that is to run it; None in this process, at the end of the input."""
     text = b""
     while True:
-        if select.select([0], [], [], POLL if running.children else None)[0]:
-            more = os.read(0, 1 << 16)
-            if not more: return None
-            *lines, text = (text + more).split(b"\n")
-            for wanted in map(json.loads, lines):
-                pid = os.fork()
-                if pid == 0: return become(wanted)
-                running.children[pid] = wanted["folder"], time.monotonic() + wanted["timeout"]
-        running.collect()
+        if not running.wait(): continue
+        more = os.read(0, 1 << 16)
+        if not more: return None
+        *lines, text = (text + more).split(b"\n")
+        for wanted in map(json.loads, lines):
+            pid = os.fork()
+            if pid == 0: return become(wanted)
+            running.add(pid, wanted)
 
 
 gc.freeze()  # or each child's collector would go through all of PyTorch, and so copy it

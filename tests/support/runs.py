@@ -3,11 +3,11 @@ import atexit
 import functools
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 LIBRARY = os.environ.get("HEARTH_TEST_LIBRARY", "")
@@ -41,7 +41,7 @@ class Nursery:
     def __init__(self, preload):
         command = [PYTHON, str(Path(__file__).with_name("nursery.py"))]
         self.process = subprocess.Popen(command, env=environment_of(preload, {"PYTHONHASHSEED": 0}),
-                                        stdin=subprocess.PIPE, text=True)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lock = threading.Lock()
         atexit.register(self.close)
 
@@ -50,17 +50,19 @@ class Nursery:
         self.process.wait()
 
     def run(self, program, folder, timeout, environment):
+        os.mkfifo(folder / "status")
+        pipe = os.open(folder / "status", os.O_RDONLY | os.O_NONBLOCK)
         wanted = {"program": str(program), "folder": str(folder), "timeout": timeout, "environment": environment}
         with self.lock:
             self.process.stdin.write(json.dumps(wanted) + "\n")
             self.process.stdin.flush()
-        status = folder / "status"
-        while not status.exists():
-            if self.process.poll() is not None: raise RuntimeError(f"the nursery ended with {self.process.returncode}")
-            time.sleep(0.01)
-        if status.read_text() == "timeout": raise subprocess.TimeoutExpired(program, timeout)
+        ready = select.select([pipe, self.process.stdout], [], [])[0]
+        if pipe not in ready: raise RuntimeError("the nursery has ended")  # it prints nothing itself
+        status = os.read(pipe, 100).decode()
+        os.close(pipe)
+        if status == "timeout": raise subprocess.TimeoutExpired(program, timeout)
         output, errors = ((folder / name).read_text(errors="replace") for name in ("stdout", "stderr"))
-        return subprocess.CompletedProcess([PYTHON, str(program)], os.waitstatus_to_exitcode(int(status.read_text())),
+        return subprocess.CompletedProcess([PYTHON, str(program)], os.waitstatus_to_exitcode(int(status)),
                                            output, errors)
 
 
