@@ -45,7 +45,7 @@ class Faults(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory(prefix="hearth-test-") as place, ThreadPoolExecutor(2) as lanes:
+        with tempfile.TemporaryDirectory(prefix="hearth-test-") as place, ThreadPoolExecutor(4) as lanes:  # they mostly wait
             cls.place = Path(place)
             (cls.place / "machine.json").write_text(json.dumps(MACHINE))
             without = lanes.submit(run_python, TRAINING)
