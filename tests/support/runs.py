@@ -43,11 +43,7 @@ class Nursery:
         self.process = subprocess.Popen(command, env=environment_of(preload, {"PYTHONHASHSEED": 0}),
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.lock = threading.Lock()
-        atexit.register(self.close)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        atexit.register(self.process.communicate)  # the end of its input is its own
 
     def run(self, program, folder, timeout, environment):
         os.mkfifo(folder / "status")
