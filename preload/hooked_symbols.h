@@ -80,12 +80,6 @@
     io.drains(from, size * n))                                                                                         \
   X(ssize_t, getrandom, (void* to, size_t n, unsigned flags), (to, n, flags), io.fills(to, n))                         \
   X(int, getentropy, (void* to, size_t n), (to, n), io.fills(to, n))                                                   \
-  X(ssize_t, process_vm_readv,                                                                                         \
-    (pid_t pid, const iovec* to, unsigned long n, const iovec* from, unsigned long m, unsigned long flags),            \
-    (pid, to, n, from, m, flags), io.fills(to, n))                                                                     \
-  X(ssize_t, process_vm_writev,                                                                                        \
-    (pid_t pid, const iovec* from, unsigned long n, const iovec* to, unsigned long m, unsigned long flags),            \
-    (pid, from, n, to, m, flags), io.drains(from, n))                                                                  \
   X(ssize_t, vmsplice, (int fd, const iovec* from, size_t n, unsigned flags), (fd, from, n, flags), io.drains(from, n))\
   X(int, mlock, (const void* address, size_t n), (address, n), io.keeps(address, n))                                   \
   X(int, mlock2, (const void* address, size_t n, unsigned flags), (address, n, flags), io.keeps(address, n))
@@ -109,8 +103,14 @@
   X(int, sigprocmask, (int how, const sigset_t* set, sigset_t* old), (how, set, old))                                  \
   X(int, pthread_sigmask, (int how, const sigset_t* set, sigset_t* old), (how, set, old))
 
-// Hooked, but by hand: variadic, or with control blocks.
+// Hooked, but by hand: variadic, with control blocks, or with something to do afterwards.
 #define HEARTH_OTHER_HOOKS(X)                                                                                          \
+  X(ssize_t, process_vm_readv,                                                                                         \
+    (pid_t pid, const iovec* to, unsigned long n, const iovec* from, unsigned long m, unsigned long flags),            \
+    (pid, to, n, from, m, flags))                                                                                      \
+  X(ssize_t, process_vm_writev,                                                                                        \
+    (pid_t pid, const iovec* from, unsigned long n, const iovec* to, unsigned long m, unsigned long flags),            \
+    (pid, from, n, to, m, flags))                                                                                      \
   X(long, syscall, (long number, long a, long b, long c, long d, long e, long f), (number, a, b, c, d, e, f))          \
   X(void*, mremap, (void* address, size_t n, size_t wanted, int flags, void* target),                                  \
     (address, n, wanted, flags, target))                                                                               \

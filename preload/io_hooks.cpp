@@ -4,8 +4,8 @@
 // first. Idle cost: one relaxed load and the jump through the table of originals. Nothing here allocates or locks; a
 // cancellation that unwinds through a hook leaves the buffer open, which is safe.
 //
-// Not covered, since no libc function carries them: io_uring and libaio submissions, system calls inlined by the
-// program, and other processes reading our memory (process_vm_readv by a peer). docs/profiling.md says so to the user.
+// Not covered, since no libc function carries them: io_uring and libaio submissions, and system calls inlined by the
+// program. Other processes that read our memory: peer_hooks.cpp. docs/profiling.md says so to the user.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -91,10 +91,6 @@ void guard_system_call(guard::IoGuard& io, long number, long a, long b, long c) 
     case SYS_pwritev2:
     case SYS_vmsplice:
       return io.drains(pointer<iovec>(b), n);
-    case SYS_process_vm_readv:
-      return io.fills(pointer<iovec>(b), n);
-    case SYS_process_vm_writev:
-      return io.drains(pointer<iovec>(b), n);
     case SYS_recvmsg:
       return io.fills(pointer<msghdr>(b));
     case SYS_sendmsg:
@@ -129,6 +125,11 @@ long hearth_hook_syscall(long number, ...) {
   long words[6];
   for (long& word : words) word = va_arg(rest, long);  // libc passes six on as well, whatever the call takes
   va_end(rest);
+  if (number == SYS_process_vm_readv || number == SYS_process_vm_writev) [[unlikely]] {
+    auto* call = number == SYS_process_vm_readv ? process_vm_readv : process_vm_writev;
+    return call(static_cast<pid_t>(words[0]), pointer<iovec>(words[1]), static_cast<unsigned long>(words[2]),
+                pointer<iovec>(words[3]), static_cast<unsigned long>(words[4]), static_cast<unsigned long>(words[5]));
+  }
   if (!guard::active()) return real::syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
   guard::IoGuard io;
   guard_system_call(io, number, words[0], words[1], words[2]);

@@ -245,6 +245,83 @@ TEST_F(KernelIo, ProcessVmWritevFromATensor) {
   iovec target{copy.data(), kBytes};
   drains([&] { return process_vm_writev(getpid(), halves(), 2, &target, 1, 0); }, [&] { return copy; });
 }
+
+// Another process in its profiled iteration: its tensor is armed, and it does nothing while we look into it.
+class PeerIo : public KernelIo {
+ protected:
+  void SetUp() override {
+    KernelIo::SetUp();
+    memcpy(tensor_, pattern_.data(), kBytes);
+    peer_ = fork();
+    if (peer_ == 0) {
+      char word = probe_start(1) && probe_watch(tensor_) == 8;
+      send(sockets_[1], &word, 1, 0);
+      static_cast<void>(recv(sockets_[1], &word, 1, 0));
+      _exit(memcmp(tensor_, pattern_.data(), kBytes) == 0 ? 0 : 1);
+    }
+    char armed = 0;
+    ASSERT_EQ(recv(sockets_[0], &armed, 1, 0), 1);
+    ASSERT_EQ(armed, 1);
+  }
+  bool ends_unharmed() {
+    send(sockets_[0], "", 1, 0);
+    int status = -1;
+    waitpid(peer_, &status, 0);
+    return status == 0;
+  }
+
+  pid_t peer_ = -1;
+};
+
+TEST_F(PeerIo, ReadsByProcessVmReadv) {
+  for (const bool raw : {false, true}) {
+    SCOPED_TRACE(raw ? "syscall()" : "process_vm_readv");
+    std::string copy(kBytes, 0);
+    // Cut otherwise than the tensor's halves, and with an empty part.
+    iovec ours[] = {{copy.data(), 100}, {nullptr, 0}, {copy.data() + 100, kBytes - 100}};
+    const long moved = raw ? syscall(SYS_process_vm_readv, peer_, ours, 3, halves(), 2, 0)
+                           : process_vm_readv(peer_, ours, 3, halves(), 2, 0);
+    EXPECT_EQ(moved, static_cast<long>(kBytes)) << strerror(errno);
+    EXPECT_EQ(copy, pattern_);
+  }
+  EXPECT_TRUE(ends_unharmed());
+}
+TEST_F(PeerIo, WritesByProcessVmWritev) {
+  iovec theirs{tensor_ + 10, kBytes - 10};
+  std::string other(kBytes - 10, 'x');
+  iovec ours{other.data(), other.size()};
+  EXPECT_EQ(process_vm_writev(peer_, &ours, 1, &theirs, 1, 0), static_cast<ssize_t>(other.size())) << strerror(errno);
+  iovec back{pattern_.data() + 10, kBytes - 10};
+  std::string copy(other.size(), 0);
+  ours.iov_base = copy.data();
+  EXPECT_EQ(process_vm_readv(peer_, &ours, 1, &theirs, 1, 0), static_cast<ssize_t>(copy.size())) << strerror(errno);
+  EXPECT_EQ(copy, other);
+  EXPECT_EQ(process_vm_writev(peer_, &back, 1, &theirs, 1, 0), static_cast<ssize_t>(other.size())) << strerror(errno);
+  EXPECT_TRUE(ends_unharmed());
+}
+TEST_F(PeerIo, WhatIsNotThereIsRefusedAsEver) {
+  std::string copy(kBytes, 0);
+  void* gone = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(munmap(gone, kBytes), 0);
+  iovec ours{copy.data(), kBytes};
+  iovec theirs[] = {{gone, kBytes}};
+  errno = 0;
+  EXPECT_EQ(process_vm_readv(peer_, &ours, 1, theirs, 1, 0), -1);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_TRUE(ends_unharmed());
+  errno = 0;
+  EXPECT_EQ(process_vm_readv(peer_, &ours, 1, halves(), 2, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+TEST_F(KernelIo, ProcessVmReadvFromATensorOfOurOwn) {
+  std::string copy(kBytes, 0);
+  iovec ours{copy.data(), kBytes};
+  drains([&] { return process_vm_readv(getpid(), &ours, 1, halves(), 2, 0); }, [&] { return copy; });
+}
+TEST_F(KernelIo, ProcessVmWritevIntoATensorOfOurOwn) {
+  iovec ours{pattern_.data(), kBytes};
+  fills([&] { return process_vm_writev(getpid(), &ours, 1, halves(), 2, 0); });
+}
 TEST_F(KernelIo, Vmsplice) {
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
