@@ -202,7 +202,8 @@ std::uint32_t PageHeap::claim(std::uint32_t pages) {
   auto page = static_cast<std::uint32_t>(frontier);
   // fit_into() lowers the end first and looks at the frontier then: either it sees this claim, or this sees the new
   // end.
-  if (frontier + pages <= total_pages_.load(std::memory_order_seq_cst) && commit(page, pages)) {
+  if (frontier + pages <= total_pages_.load(std::memory_order_seq_cst) && commit_entries(page, pages) &&
+      os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0) {
     return page;
   }
   // RLIMIT_DATA, strict overcommit, or the range ends before. Undo, unless another thread has gone on from here; then
@@ -214,14 +215,13 @@ std::uint32_t PageHeap::claim(std::uint32_t pages) {
   return kNoBlock;
 }
 
-// And the table's part that tells of them: all of it would count against RLIMIT_DATA, a GiB for every half TiB of
-// range.
-bool PageHeap::commit(std::uint32_t page, std::uint32_t pages) {
-  std::uintptr_t table_page = os::page_size();
-  std::uintptr_t begin = number(blocks_ + page) & ~(table_page - 1);
-  std::uintptr_t end = (number(blocks_ + page + pages) + table_page - 1) & ~(table_page - 1);
-  return os::commit(reinterpret_cast<void*>(begin), end - begin) == 0 &&
-         os::commit(address_of(page), std::size_t{pages} << page_shift_) == 0;
+// The table grows with what it tells of: all of it would count against RLIMIT_DATA and strict overcommit, and would be
+// resident in a process that locks its memory. Entries of neighbors on the same page of it stay as they are.
+bool PageHeap::commit_entries(std::uint32_t page, std::uint32_t pages) {
+  const std::uintptr_t table_page = os::page_size();
+  const std::uintptr_t first = number(blocks_ + page) & ~(table_page - 1);
+  const std::uintptr_t end = (number(blocks_ + page + pages) + table_page - 1) & ~(table_page - 1);
+  return os::commit(reinterpret_cast<void*>(first), end - first) == 0;
 }
 
 // The range is used up: cuts the block from the smallest larger one. Blocks are not joined again.
@@ -259,9 +259,8 @@ void PageHeap::put_returned(std::uint32_t page, std::uint32_t pages) {
 
 void PageHeap::free(void* pointer) {
   std::uint32_t page = page_of(pointer);
-  if (!owns(pointer) || page >= frontier_.load(std::memory_order_relaxed) ||
-      number(pointer) != number(address_of(page)) || blocks_[page].next.load(std::memory_order_relaxed) != kInUse)
-      [[unlikely]] {
+  if (!used(pointer) || number(pointer) != number(address_of(page)) ||
+      blocks_[page].next.load(std::memory_order_relaxed) != kInUse) [[unlikely]] {
     bad_frees_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -374,7 +373,7 @@ std::uint64_t PageHeap::recent_peak(std::uint64_t live) {
 }
 
 std::size_t PageHeap::block_bytes(const void* pointer) const {
-  return owns(pointer) ? std::size_t{blocks_[page_of(pointer)].pages.load(std::memory_order_relaxed)} << page_shift_
+  return used(pointer) ? std::size_t{blocks_[page_of(pointer)].pages.load(std::memory_order_relaxed)} << page_shift_
                        : 0;
 }
 

@@ -87,6 +87,10 @@ class PageHeap {
     std::atomic<bool> wanted{false};  // allocated from since balance() last came by
   };
 
+  bool used(const void* pointer) const {  // in pages that were handed out once, of which the table tells
+    return (reinterpret_cast<std::uintptr_t>(pointer) - base_) >> page_shift_ <
+           frontier_.load(std::memory_order_relaxed);
+  }
   std::uint32_t page_of(const void* pointer) const;
   void* address_of(std::uint32_t page) const;
   void* hand_out(std::uint32_t page);
@@ -95,7 +99,7 @@ class PageHeap {
   std::uint32_t take_returned(unsigned size_class);
   std::uint32_t take_fresh(std::uint32_t pages);
   std::uint32_t claim(std::uint32_t pages);
-  bool commit(std::uint32_t page, std::uint32_t pages);
+  bool commit_entries(std::uint32_t page, std::uint32_t pages);
   std::uint32_t split(std::uint32_t pages);
   void put_returned(std::uint32_t page, std::uint32_t pages);
   bool give_back(std::uint32_t page, unsigned size_class);
@@ -108,7 +112,7 @@ class PageHeap {
 
   std::uintptr_t base_ = 0;
   std::atomic<std::size_t> reserved_{0};
-  Block* blocks_ = nullptr;  // by page
+  Block* blocks_ = nullptr;  // by page, up to the frontier
   tier::Pages* books_ = nullptr;
   std::atomic<std::uint32_t> total_pages_{0};
   std::uint32_t chunk_pages_ = 0;         // what is committed at once

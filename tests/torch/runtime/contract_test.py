@@ -82,18 +82,6 @@ class Contract(unittest.TestCase):
         self.same("import resource, torch\n"
                   "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n" + PROBE)
 
-    # OpenBLAS tries for ever where its 128 MiB cannot be had: what the plain program has must be there under Hearth.
-    def test_data_limit_leaves_the_program_alone(self):
-        script = "import resource, torch\n" \
-                 "data = next(int(l.split()[1]) << 10 for l in open('/proc/self/status') if l.startswith('VmData'))\n" \
-                 "resource.setrlimit(resource.RLIMIT_DATA, 2 * (data + (SPARE << 20),))\n" \
-                 + TRAINING + "print(train(12, lambda i: None))\n"
-        self.same(script.replace("SPARE", "4000"))
-        tight = script.replace("SPARE", "400")
-        plain, ours = run_python(tight), run_python(tight, preload=[LIBRARY])
-        self.assertEqual((plain.returncode, ours.returncode, ours.stdout), (0, 0, plain.stdout), plain.stderr + ours.stderr)
-        self.assertRegex(ours.stderr, r"^\[hearth:\d+\] W: ulimit -d leaves less .* running without Hearth\. Raise the limit\n$")
-
     def test_address_space_may_be_limited_at_any_time(self):
         limit = "import resource\ndef limit(i):\n" \
                 "    if i == AT: resource.HOW(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n" \
