@@ -100,6 +100,12 @@ class JsonText {
     return number(value) && (value != null || fail("the number is too large"));
   }
 
+  bool boolean(bool& value) {
+    if (failed()) return false;
+    value = word("true");
+    return value || word("false") || fail("true or false is missing");
+  }
+
   bool take_null() { return !failed() && word("null"); }
 
   // Passes over one value of any form, for members that only others read.

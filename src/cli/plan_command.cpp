@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/plan_machine.h"
 #include "config/parse.h"
+#include "plan/elastic.h"
 #include "plan/json_writer.h"
 #include "plan/make_plan.h"
 #include "plan/validate.h"
@@ -85,6 +86,8 @@ std::string table_text(const plan::Plan& plan, const Facts& facts, const profile
                   report::count_text(facts.planned), report::count_text(facts.heap), bytes_text(facts.heap_bytes));
   out += fmt::format("memory       {}, lower bound {}, ratio {:.4f}\n", bytes_text(facts.bytes),
                      bytes_text(plan.costs.lower_bound), ratio(facts.bytes, plan.costs.lower_bound));
+  if (plan.elastic)
+    out += "elastic      slots have room for sizes that differ from iteration to iteration, as they do here\n";
   out += fmt::format("separation   {} more ({}) with an arena for each class\n", bytes_text(plan.costs.separation),
                      share(plan.costs.separation));
   out += fmt::format("grouping     {} more ({}) with neighbouring offsets in each class\n",
@@ -124,6 +127,7 @@ std::string json_text(const profile::TraceInfo& info, const plan::Plan& plan, co
   nlohmann::ordered_json json = {{"schema_version", plan.schema_version},
                                  {"extrapolated", extrapolation_json(info)},
                                  {"min_bytes", plan.min_bytes},
+                                 {"elastic", plan.elastic},
                                  {"allocations", plan.entries.size()},
                                  {"planned", facts.planned},
                                  {"heap", facts.heap},
@@ -192,15 +196,17 @@ void make(const Options& options) {
   if (options.policy != "autotm" && !options.op_costs.path.empty()) fail(kUsage, "--op-costs needs --policy autotm");
   Result<profile::Trace> trace = profile::read_trace(options.trace);
   if (!trace) fail(kFailed, trace.error());
-  const profile::Profile profile =
+  profile::Profile profile =
       profile::build(trace->events, std::move(trace->names), trace->info.thresholds, trace->dropped);
+  if (trace->info.elastic) profile = plan::elastic(profile, options.plan.min_bytes);
   const auto start = std::chrono::steady_clock::now();
   std::vector<autotm::Facts> rounds;
   OpCosts op_costs;
-  const Result<plan::Plan> plan = made_plan(options, profile, &op_costs, &rounds);
+  Result<plan::Plan> plan = made_plan(options, profile, &op_costs, &rounds);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (!plan) fail(kFailed, options.trace + ": " + plan.error());
   if (options.beside != 0 && !rounds.empty() && rounds.back().sentinel) fail(kFailed, kNoBetterPlan);
+  plan->elastic = trace->info.elastic;
   if (!options.output.empty()) {
     if (const Result<void> saved = plan::save_plan(*plan, options.output); !saved) fail(kFailed, saved.error());
   }

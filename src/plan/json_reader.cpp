@@ -113,19 +113,21 @@ bool read_plan(JsonText& text, Plan& plan) {
       case 3:
         return text.number(plan.period);
       case 4:
-        return read_costs(text, plan.costs);
+        return text.boolean(plan.elastic);
       case 5:
-        return text.list([&] { return read_arena(text, plan.arenas.emplace_back()); });
+        return read_costs(text, plan.costs);
       case 6:
-        return read_columns(text);
+        return text.list([&] { return read_arena(text, plan.arenas.emplace_back()); });
       case 7:
+        return read_columns(text);
+      case 8:
         return text.list([&] { return read_entry(text, plan.entries.emplace_back()); });
       default:
         return read_residency(text, plan.residency);
     }
   };
-  return text.object({"schema_version", "signature", "min_bytes", "period", "costs", "arenas", "columns", "entries",
-                      "residency"},
+  return text.object({"schema_version", "signature", "min_bytes", "period", "elastic", "costs", "arenas", "columns",
+                      "entries", "residency"},
                      member) &&
          text.end("plan");
 }

@@ -47,6 +47,7 @@ std::string to_json(const Plan& plan) {
   out += ",\n  \"signature\": {\"allocations\": " + number(plan.signature.allocations);
   out += ", \"digest\": \"" + number(plan.signature.digest, 16) + "\"}";  // JSON's numbers end at 2^53 for many readers
   out += ",\n  \"min_bytes\": " + number(plan.min_bytes) + ",\n  \"period\": " + number(plan.period);
+  out += ",\n  \"elastic\": " + std::string(plan.elastic ? "true" : "false");
   out += ",\n  \"costs\": {\"lower_bound\": " + number(plan.costs.lower_bound);
   out += ", \"separation\": " + number(plan.costs.separation) + ", \"grouping\": " + number(plan.costs.grouping) + "}";
   out += ",\n  \"arenas\": ";

@@ -72,6 +72,7 @@ struct Plan {
   Signature signature;
   std::uint64_t min_bytes = 0;  // smaller allocations are no entries
   std::uint32_t period = 0;     // places of the iteration
+  bool elastic = false;         // entries' bytes are those of slots, which smaller tensors may take (elastic.h)
   std::vector<Arena> arenas;
   std::vector<Entry> entries;  // all allocations of the main thread of at least min_bytes, in order of birth
   Costs costs;

@@ -69,7 +69,7 @@ const Sequence* made_sequence(const profile::Profile& profile, std::uint64_t min
   Sequence* made =
       guarded(why, capacity, [&] { return elastic ? make(plan::elastic(profile, min_bytes)) : make(profile); });
   if (made == nullptr) return nullptr;
-  made->elastic = elastic;
+  made->plan.elastic = elastic;
   const auto spent = std::chrono::steady_clock::now() - begin;
   made->pack_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
   return made;

@@ -24,7 +24,6 @@ struct Sequence {
   std::vector<std::uint64_t> bases;  // of the plan's arenas in the common range
   std::uint64_t height = 0;
   std::uint32_t planned = 0;  // entries that are not left to the heap
-  bool elastic = false;       // sizes are those of slots, which smaller tensors may take (elastic.h)
   std::uint64_t pack_ns = 0;  // what planning took; 0 if the plan was loaded
 };
 

@@ -26,6 +26,7 @@ struct TraceInfo {
   std::uint64_t pid = 0;
   std::uint64_t unix_ns = 0;    // when the iteration began
   std::uint64_t iteration = 0;  // its number
+  bool elastic = false;         // the iterations before it ran the same ops with other sizes (plan/elastic.h)
   std::string extrapolated;     // from what (scale/scale.h); empty: it was measured
   Thresholds thresholds;
 };

@@ -54,6 +54,7 @@ bool take_entry(std::string_view key, std::string_view value, TraceInfo& info) {
   if (key == "short_ops") return number(value, info.thresholds.short_ops);
   if (key == "frequency_base") return number(value, info.thresholds.frequency_base);
   if (key == "frequency_buckets") return number(value, info.thresholds.frequency_buckets);
+  if (key == "elastic") return info.elastic = value == "1", true;
   if (key == "extrapolated") return info.extrapolated = value, true;
   return true;
 }

@@ -50,6 +50,7 @@ std::string info_section(const TraceInfo& info) {
   put_entry(out, "short_ops", info.thresholds.short_ops);
   put_entry(out, "frequency_base", info.thresholds.frequency_base);
   put_entry(out, "frequency_buckets", info.thresholds.frequency_buckets);
+  if (info.elastic) put_entry(out, "elastic", 1);
   if (!info.extrapolated.empty()) put_entry(out, "extrapolated", info.extrapolated);
   put_u32(out, 0);  // the empty key ends the list
   pad(out);

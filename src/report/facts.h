@@ -73,6 +73,7 @@ const char* trial_name(TrialFacts::What what);
 const char* autotm_name(TrialFacts::Autotm state);
 
 struct ProfiledIteration {
+  bool elastic = false;  // its sizes are other than those of the iterations before it
   bool present = false;
   std::uint64_t number = 0;
   const char* mode = nullptr;  // ops, faults, pages

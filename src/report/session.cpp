@@ -118,7 +118,7 @@ void prepare_again(Session& session) {
   session.prepared.store(new Prepared(prepare(session.facts, session.profile)), std::memory_order_release);
 }
 
-profile::TraceInfo trace_info(const Session& session, const char* mode, std::uint64_t iteration) {
+profile::TraceInfo trace_info(const Session& session, const char* mode, std::uint64_t iteration, bool elastic) {
   profile::TraceInfo info;
   info.hearth_version = session.facts.version;
   info.torch_version = session.facts.torch_version;
@@ -128,6 +128,7 @@ profile::TraceInfo trace_info(const Session& session, const char* mode, std::uin
   info.pid = session.facts.pid;
   info.unix_ns = os::unix_ns();
   info.iteration = iteration;
+  info.elastic = elastic;
   info.thresholds = session.thresholds;
   return info;
 }
@@ -136,8 +137,8 @@ void write_trace_file(Session& session, std::span<const hearth_event> events, co
   if (session.trace_path.empty()) return;
   const auto& profiled = session.facts.live.profiled;
   const Result<void> written =
-      profile::write_trace(session.trace_path, trace_info(session, profiled.mode, profiled.number), names, events,
-                           profiled.dropped_events, session.trace_owned);
+      profile::write_trace(session.trace_path, trace_info(session, profiled.mode, profiled.number, profiled.elastic),
+                           names, events, profiled.dropped_events, session.trace_owned);
   if (!written) log::warn("HEARTH_TRACE: ", written.error());
   session.trace_owned = session.trace_owned || bool(written);
 }
@@ -215,7 +216,7 @@ bool write_events(const Session& session, std::span<const hearth_event> events, 
                   std::uint64_t iteration, const char* mode, const char* path) noexcept {
   bool written = false;
   guarded("writing a trace", [&] {
-    const Result<void> done = profile::write_trace(path, trace_info(session, mode, iteration),
+    const Result<void> done = profile::write_trace(path, trace_info(session, mode, iteration, false),
                                                    copy_names(*session.inputs.names), events, dropped);
     if (!done) log::warn(done.error());
     written = bool(done);

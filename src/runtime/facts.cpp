@@ -104,6 +104,7 @@ void take_profile(report::LiveFacts& live) {
   const ProfileRun& run = g.profile;
   live.profiled.present = run.completed > 0;
   live.profiled.number = run.made.number;
+  live.profiled.elastic = run.chosen == Chosen::alike_in_ops;
   live.profiled.mode = mode_name(g.knobs.profile);
   live.profiled.duration_ns = run.made.duration_ns;
   live.profiled.median_unprofiled_ns = median_duration();

@@ -153,8 +153,8 @@ void managed_iteration_closed(const StepTime& step, const iteration::Closed& clo
   // Rather a plan that fits now and then than none, once other plans have been tried often enough.
   const bool leave = m.left < Managed::kMostLeaves || m.off_average > kMostlyOff;
   if (m.score > kScoreLimit && leave) {
-    leave_managed(m.plan->sequence->elastic ? "its tensors' sizes differ by more than an elastic plan has room for"
-                                            : "the program no longer does what was profiled");
+    leave_managed(m.plan->sequence->plan.elastic ? "its tensors' sizes differ by more than an elastic plan has room for"
+                                                 : "the program no longer does what was profiled");
   } else if (m.score_blocked > kScoreLimit) {
     move_or_leave(course);
   }

@@ -49,7 +49,7 @@ FollowedPlan* add_plan(const plan::Sequence& sequence, const iteration::Signatur
   Managed& m = g.managed;
   if (m.plan_count == Managed::kPlans) return nullptr;
   FollowedPlan& plan = m.plans[m.plan_count];
-  if (!plan.follower.load(sequence.sizes, sequence.elastic ? plan::kElasticShift : iteration::Follower::kExact))
+  if (!plan.follower.load(sequence.sizes, sequence.plan.elastic ? plan::kElasticShift : iteration::Follower::kExact))
     return nullptr;
   plan.sequence = &sequence;
   plan.signature = signature;

@@ -122,7 +122,7 @@ void planner_begin() {
   Planner& p = g.planner;
   const plan::Sequence& sequence = *g.managed.plan->sequence;
   // The tool knows the sizes of one iteration only.
-  const bool tiers = sequence.plan.residency.present() && !sequence.elastic;
+  const bool tiers = sequence.plan.residency.present() && !sequence.plan.elastic;
   if (g.knobs.autotm == 0 || !tiers || g.knobs.policy != config::PolicyName::sentinel || p.state != Autotm::off) return;
   Path tool;
   Path trace;

@@ -27,6 +27,20 @@ for i in range(12): train(*batch(150), module=net)
 finish()
 '''
 
+    # The rows that a batch touches: the same ops, and tensors of a size of their own each time.
+    WANDERING = '''
+table = nn.EmbeddingBag(20000, 32, sparse=True, mode="sum")
+rows = torch.optim.SGD(table.parameters(), 0.1)
+for i in range(40):
+    n = 3000 + dice.randrange(200)
+    words = torch.randint(0, 20000, (n,))
+    x, y = batch()
+    rows.zero_grad()
+    train(x + table(words, torch.arange(128) * (n // 128)).repeat(1, 2), y)
+    rows.step()
+finish()
+'''
+
     def make_plan(self, folder, body, *options):
         trace, plan = Path(folder) / "a.trace", Path(folder) / "plan.json"
         done = run_python(LOOP + body, preload=[LIBRARY], HEARTH_TRACE=trace)
@@ -42,6 +56,14 @@ finish()
         self.assertTrue(report["plan"]["from_file"])
         self.assertGreaterEqual(report["plan"]["iterations"], 38)
         self.assertEqual(report["iterations"]["profiled"], 0)
+
+    def test_sizes_that_wander_with_the_data(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan = self.make_plan(folder, self.WANDERING)
+            self.assertIs(json.loads(plan.read_text())["elastic"], True)
+            report = self.check(self.WANDERING, HEARTH_PLAN=plan)["plan"]
+        self.assertTrue(report["from_file"])
+        self.assertLess(report["lost"], report["taken"] / 10, report)
 
     def test_programs_may_change_their_folder(self):
         elsewhere = "import os; os.chdir({!r})\n" + LOOP + "train(*batch()); os.chdir('/')\n" + self.BODY

@@ -25,6 +25,7 @@ Plan sample(std::uint32_t layers = 4) {
   Plan plan;
   plan.period = step.period;
   plan.min_bytes = 1;
+  plan.elastic = true;
   for (std::size_t i = 0; i < step.items.size(); ++i) {
     const Item& item = step.items[i];
     plan.entries.push_back({.bytes = item.bytes,

@@ -38,6 +38,7 @@ class TraceFile : public testing::Test {
     info_.pid = 7;
     info_.unix_ns = 1'700'000'000'123'456'789;
     info_.iteration = 3;
+    info_.elastic = true;
     info_.extrapolated = "from sizes 2 and 4 to 8";
     info_.thresholds = {.short_ops = 12, .frequency_base = 2.5, .frequency_buckets = 6};
   }
