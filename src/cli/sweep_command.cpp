@@ -1,5 +1,6 @@
 // hearth sweep TRACE: step time against the size of fast memory, by policy, as the simulator has it.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -168,8 +169,11 @@ void sweep(const Options& options) {
   std::vector<autotm::Facts> facts;
   const policy::Scheduler autotm = autotm_policy(options.autotm, &facts);
   const policy::Scheduler* other = options.with_autotm ? &autotm : nullptr;
+  const bool watched = isatty(STDERR_FILENO) == 1;
   const Result<policy::Sweep> made = policy::sweep(workload, machine, capacities, other, [&](std::size_t done) {
-    fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), done == capacities.size() ? "\n" : "\r");
+    const bool last = done == capacities.size();
+    if (!last && !watched) return;  // a log file would show them all, in one line
+    fmt::print(stderr, "hearth: {} of {} sizes{}", done, capacities.size(), last ? "\n" : "\r");
     std::fflush(stderr);
   });
   if (!made) fail(kFailed, made.error());

@@ -39,7 +39,8 @@ class Sweep(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         for words in ("first-touch", "interleave", "tier-queue", "sentinel", "cost a step", "not measured", "within 5 %"):
             self.assertIn(words, result.stdout)
-        self.assertIn("4 of 4 sizes", result.stderr)
+        self.assertIn("4 of 4 sizes\n", result.stderr)
+        self.assertNotIn("\r", result.stderr, "only a terminal shows the ones on the way")
 
     def test_prices_weigh_memory_by_time(self):
         figures = self.figures("--points", "4", "--fast-price", "4", "--slow-price", "1")
