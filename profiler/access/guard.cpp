@@ -52,8 +52,8 @@ bool start(registry::Registry& registry, const GuardOptions& options, FaultSink 
   if (!g.pool.init()) return refuse("page guard: no address space for its tables (raise `ulimit -v` or `-d`)");
   if (any_thread_blocks(SIGSEGV)) {
     return refuse(
-        "page guard: a thread of the program blocks SIGSEGV (Python's that hands tensors to other processes does) and "
-        "would die at a guarded page (unblock it there, or HEARTH_PROFILE=ops)");
+        "page guard: a thread of the program blocks SIGSEGV (Python's that hand tensors to other processes or dump "
+        "tracebacks later do) and would die at a guarded page (unblock it there, or HEARTH_PROFILE=ops)");
   }
   reset_counters();
   g.options = options;

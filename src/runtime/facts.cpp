@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "access/guard.h"
 #include "base/text.h"
@@ -173,7 +174,10 @@ report::LiveFacts live_facts(const char* because) {
 void explain_missing_profile() {
   if (g.knobs.profile == config::ProfileMode::off || g.profile.completed > 0 || !g.adapter_attached) return;
   if (g.profile.attempts > 0 && !g.log_ready) return;  // told when it happened
-  if (g.managed.file_followed) return degrade("no profile", "the plan is from a file", "run without HEARTH_PLAN");
+  if (g.managed.file_followed) {
+    degrade("no profile", "the plan is from a file", "run without HEARTH_PLAN");
+    return;
+  }
   const std::uint64_t closed = g.iteration.load(std::memory_order_relaxed);
   text::Buffer<sizeof(Degradation::cause)> cause;
   if (closed == 0) {
@@ -193,13 +197,17 @@ bool observed_here() { return !g.forked && os::process_id() == g.owner_pid; }
 
 }  // namespace
 
-void degrade(const char* what, const char* cause, const char* cure) {
-  if (g.degradation_count == kMaxDegradations) return;
-  Degradation& entry = g.degradations[g.degradation_count];
-  text::Writer(entry.what, sizeof entry.what) << what;
-  text::Writer(entry.cause, sizeof entry.cause) << cause;
-  text::Writer(entry.cure, sizeof entry.cure) << cure;
-  ++g.degradation_count;
+bool degrade(const char* what, const char* cause, const char* cure) {
+  Degradation fresh{};
+  text::Writer(fresh.what, sizeof fresh.what) << what;
+  text::Writer(fresh.cause, sizeof fresh.cause) << cause;
+  text::Writer(fresh.cure, sizeof fresh.cure) << cure;
+  for (std::uint32_t i = 0; i < g.degradation_count; ++i) {
+    const Degradation& known = g.degradations[i];
+    if (std::strcmp(known.what, fresh.what) == 0 && std::strcmp(known.cause, fresh.cause) == 0) return false;
+  }
+  if (g.degradation_count < kMaxDegradations) g.degradations[g.degradation_count++] = fresh;
+  return true;
 }
 
 void open_outcome(const char* adapter_absent) {

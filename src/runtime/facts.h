@@ -11,8 +11,9 @@ struct Profile;
 
 namespace hearth::runtime {
 
-// Something is not to be had here: kept for the report. Telling it (one line) is up to the caller.
-void degrade(const char* what, const char* cause, const char* cure);
+// Something is not to be had here: kept for the report. Telling it (one line) is up to the caller, once: false if it
+// has been here before.
+bool degrade(const char* what, const char* cause, const char* cure);
 
 // The report's and trace's destination are looked at, once, when tracking begins.
 void open_outcome(const char* adapter_absent);

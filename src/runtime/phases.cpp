@@ -101,8 +101,7 @@ void start_guard() {
   options.samples_per_tensor = static_cast<std::uint32_t>(g.knobs.pages_samples);
   if (access::start(g.registry, options, fault_sink)) {
     watch_live_tensors();
-  } else {
-    degrade("page faults", access::refusal(), "accesses are seen by the operands of ops only");
+  } else if (degrade("page faults", access::refusal(), "accesses are seen by the operands of ops only")) {
     log::warn(access::refusal(), "; accesses are seen by the operands of ops only");
   }
 }
@@ -131,8 +130,7 @@ void begin_profile(std::uint64_t number) {
 void tell_stolen_handler() {
   constexpr const char* kCause = "another library took the SIGSEGV handler during the profiled iteration";
   constexpr const char* kCure = "from then on accesses were seen by operands only; HEARTH_PROFILE=ops avoids the clash";
-  degrade("page faults", kCause, kCure);
-  log::warn(kCause, "; ", kCure);
+  if (degrade("page faults", kCause, kCure)) log::warn(kCause, "; ", kCure);
 }
 
 void tell_dropped_events() {
