@@ -56,8 +56,15 @@ bool ops_tell_ends() { return !managing() || g.detector.source() > iteration::So
 
 bool tracking() { return g.mode.load(std::memory_order_relaxed) == Mode::tracking; }
 
+// PyTorch's profiler numbers the scope that it puts around each step ("ProfilerStep#12"): with its number no iteration
+// would be like another, and each would take a name.
+std::string_view without_number(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  return end != std::string_view::npos && name[end] == '#' ? name.substr(0, end + 1) : name;
+}
+
 std::uint32_t intern(const char* text, std::uint64_t length) {
-  return g.names.intern(std::string_view(text, length)).value;
+  return g.names.intern(without_number(std::string_view(text, length))).value;
 }
 
 void op_begin(std::uint32_t name, std::uint32_t scope, std::int64_t sequence) {

@@ -37,6 +37,7 @@ EXPECTED = {
     # A period is known after it has repeated, and the end of an epoch may cost a boundary.
     "inference": Expected("period", (88, 97), (75, 93), (3, 8)),
     "manual_sgd": Expected("period", (285, 299), (280, 295), (2, 4)),
+    "profiled": Expected("optimizer", exactly(30), exactly(29), exactly(2)),
     "marks": Expected("marks", exactly(30), exactly(26), exactly(3)),
 }
 
