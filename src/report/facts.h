@@ -73,7 +73,6 @@ const char* trial_name(TrialFacts::What what);
 const char* autotm_name(TrialFacts::Autotm state);
 
 struct ProfiledIteration {
-  bool elastic = false;  // its sizes are other than those of the iterations before it
   bool present = false;
   std::uint64_t number = 0;
   const char* mode = nullptr;  // ops, faults, pages
@@ -82,6 +81,7 @@ struct ProfiledIteration {
   std::uint64_t fault_ns = 0;              // one protect-fault-open round trip on this machine; 0 = not measured
   std::uint64_t conclude_ns = 0;           // making the profile of it and writing trace and report
   std::uint64_t events = 0, dropped_events = 0;
+  bool elastic = false;  // its sizes are other than those of the iterations before it
 };
 
 struct LiveFacts {
