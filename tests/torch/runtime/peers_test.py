@@ -33,7 +33,7 @@ def train():
 
 def run(rank):
     torch.set_num_threads(1)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="PORT")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="FREE")
     rpc.init_rpc(["trainer", "server"][rank], rank=rank, world_size=2)
     if rank == 0:
         try:
@@ -57,7 +57,7 @@ class Peers(unittest.TestCase):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        done = run_python(SERVER.replace("PORT", str(port)), **options)
+        done = run_python(SERVER.replace("FREE", str(port)), **options)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
